@@ -305,6 +305,16 @@ pub const KILL_GRACE_MS: u64 = 3000;
 pub const MAX_OUTPUT_END_BYTES: usize = OUTPUT_CAP_BYTES / 2;
 /// Captured output of a command, in bytes for each of its two streams.
 pub const OUTPUT_CAP_BYTES: usize = 512 * 1024;
+/// Least that folding an output, or a run of its lines, saves, in bytes: for less, all of it is shown.
+pub const MIN_FOLDED_BYTES: usize = 128;
+/// How many bytes of a reply count as one token.
+pub const BYTES_PER_TOKEN: usize = 3;
+/// Logs that are kept.
+pub const MAX_LOGS: usize = 64;
+/// Bytes of logs that are kept in all.
+pub const MAX_LOGS_BYTES: usize = 32 * 1024 * 1024;
+/// What is kept of the log of a test run, in bytes: its beginning and its end.
+pub const MAX_LOG_BYTES: usize = 4 * 1024 * 1024;
 /// How long an ended command may still hold its output pipes before they are given up, in milliseconds.
 pub const DRAIN_MS: u64 = 100;
 /// Most that a pipe holds without privileges, in bytes (`/proc/sys/fs/pipe-max-size`, pipe(7)).

@@ -14,6 +14,7 @@ use crate::budget::{Account, Budget};
 use crate::calls::{Isolation, Reach};
 use crate::cli;
 use crate::config::{CallsConfig, Config};
+use crate::exec::Logs;
 use crate::fs::Writer;
 use crate::policy::{Pins, Policy, Root};
 use crate::python::Sessions;
@@ -59,8 +60,18 @@ pub fn server_beside(config: &Config, account: Account, pins: &mut Pins) -> Resu
     let python = Sessions::new(config.max_python_sessions, config.python_idle_timeout, first_writable(&policy));
     let python = if config.has_python_spare { python } else { python.without_spare() };
     let writer = Writer::new(config.durability);
-    let services =
-        Services { account, policy, journal, writer, memory, python, commands, calls, tests: History::default() };
+    let services = Services {
+        account,
+        policy,
+        journal,
+        writer,
+        memory,
+        python,
+        commands,
+        calls,
+        logs: Logs::default(),
+        tests: History::default(),
+    };
     let system = config.sandbox.system.iter().map(|seen| seen.path.clone());
     let reach = secrets::Reach::of(std::iter::once(&services), system);
     config.sandbox.secret_files.iter().try_for_each(|file| reach.keeps_apart("--credential", file))?;

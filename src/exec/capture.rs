@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use crate::limits::MAX_OUTPUT_END_BYTES;
+use crate::text::fold::fold;
 
 /// The beginning and the end of a stream, and how long all of it was.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,7 +21,7 @@ pub struct Captured {
 impl Captured {
     /// Adds what was read, keeping no more than `cap` bytes from the beginning, and no more than two and a half times
     /// that in all.
-    pub(super) fn push(&mut self, chunk: &[u8], cap: usize) {
+    pub fn push(&mut self, chunk: &[u8], cap: usize) {
         let (first, rest) = chunk.split_at(cap.saturating_sub(self.bytes.len()).min(chunk.len()));
         self.bytes.extend_from_slice(first);
         self.total_bytes += chunk.len() as u64;
@@ -40,7 +41,7 @@ impl Captured {
     }
 
     /// Nothing follows any more.
-    pub(super) fn settled(mut self) -> Self {
+    pub fn settled(mut self) -> Self {
         self.settle();
         self
     }
@@ -63,11 +64,34 @@ impl Captured {
         (self.bytes.len() / 2).min(MAX_OUTPUT_END_BYTES)
     }
 
+    /// All of a stream.
+    pub fn whole(bytes: Vec<u8>) -> Self {
+        Self { total_bytes: bytes.len() as u64, bytes, end: Vec::new(), truncated: false }
+    }
+
     /// As text: all of it, or beginning and end, by lines if there are some, with a line between them that says how much is
     /// left out. A character that was cut in two is left out, bytes that are no UTF-8 become U+FFFD.
     pub fn text(&self) -> Cow<'_, str> {
         if !self.truncated {
             return String::from_utf8_lossy(&self.bytes);
+        }
+        Cow::Owned(String::from_utf8_lossy(&self.log()).into_owned())
+    }
+
+    /// The same text folded, where that makes it shorter.
+    pub fn folded(&self) -> String {
+        String::from_utf8_lossy(&self.kept(fold)).into_owned()
+    }
+
+    /// The same as bytes, whose lines are counted in marks of what is folded.
+    pub fn log(&self) -> Vec<u8> {
+        self.kept(|part, _| part.to_vec())
+    }
+
+    /// What is kept, with the line between its parts. `shown` gets each part and the number of its first line.
+    fn kept(&self, shown: impl Fn(&[u8], usize) -> Vec<u8>) -> Vec<u8> {
+        if !self.truncated {
+            return shown(&self.bytes, 1);
         }
         let head = &self.bytes[..self.bytes.len() - self.end.len()];
         let head = head
@@ -81,8 +105,9 @@ impl Captured {
         );
         let left_out = self.total_bytes - (head.len() + end.len()) as u64;
         let newline = if head.is_empty() || head.ends_with(b"\n") { "" } else { "\n" };
-        let (head, end) = (String::from_utf8_lossy(head), String::from_utf8_lossy(end));
-        Cow::Owned(format!("{head}{newline}[... {left_out} bytes left out ...]\n{end}"))
+        let lines = memchr::memchr_iter(b'\n', head).count() + newline.len();
+        let between = format!("{newline}[... {left_out} bytes left out ...]\n");
+        [shown(head, 1), between.into_bytes(), shown(end, lines + 2)].concat()
     }
 }
 
@@ -149,7 +174,42 @@ mod tests {
         assert_eq!(cut(b"a\xe2\x82", 9).text(), "a\u{fffd}");
     }
 
+    #[test]
+    fn lines_of_both_parts_are_counted_in_the_log() {
+        let lines = (0..900).map(|line| format!("line {line}\n")).collect::<String>();
+        let captured = cut(lines.as_bytes(), 6000);
+        let (log, folded) = (String::from_utf8(captured.log()).unwrap(), captured.folded());
+        let marked: Vec<&str> = folded.lines().filter(|line| line.starts_with("[… ")).collect();
+        assert_eq!(marked.len(), 4, "{folded}");
+        for mark in marked {
+            let (_, numbers) = mark.split_once(", lines ").unwrap();
+            let (from, to) = numbers.strip_suffix(" …]").unwrap().split_once(" to ").unwrap();
+            let (from, to) = (from.parse::<usize>().unwrap(), to.parse::<usize>().unwrap());
+            let all: Vec<&str> = log.lines().collect();
+            let (before, behind) = (all[from - 2], all[to]);
+            assert!(folded.contains(&format!("{before}\n{mark}\n{behind}\n")), "{mark} in {folded}");
+        }
+    }
+
     proptest! {
+        /// Each byte that is kept is in the log, however the output was cut, and so is each that is folded.
+        #[test]
+        fn a_log_has_every_byte(text in prop::collection::vec(any::<u8>(), 0..400), cap in 0_usize..300, repeat in 1_usize..40) {
+            let text = [text.repeat(repeat), b"10%\r20%\r\x1b[1mdone\x1b[m\n".repeat(repeat)].concat();
+            let captured = cut(&text, cap);
+            let log = captured.log();
+            if captured.truncated {
+                let count = (0..log.len()).filter(|&at| log[at..].starts_with(b"[... ")).any(|at| {
+                    let head = log[..at].strip_suffix(b"\n").unwrap_or(&log[..at]);
+                    let end = log[at..].iter().position(|byte| *byte == b'\n').map_or(log.len(), |end| at + end + 1);
+                    text.starts_with(head) && text.ends_with(&log[end..])
+                });
+                prop_assert!(count);
+            } else {
+                prop_assert_eq!(log, text);
+            }
+        }
+
         #[test]
         fn a_cut_text_has_beginning_and_end_of_the_whole(
             text in any::<String>(), cap in 0_usize..64, pieces in 1_usize..9

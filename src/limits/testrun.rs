@@ -12,12 +12,6 @@ pub const MAX_TESTS_TIMEOUT_SECS: u64 = 86_400;
 pub const TESTS_OUTPUT_BYTES: usize = 32 * 1024 * 1024;
 /// What is read of a growing report at a time, in bytes.
 pub const TESTS_PROGRESS_BYTES: usize = 4 * 1024 * 1024;
-/// Logs of runs that are kept.
-pub const MAX_TEST_LOGS: usize = 20;
-/// Bytes of logs that are kept in all.
-pub const MAX_TEST_LOGS_BYTES: usize = 32 * 1024 * 1024;
-/// What is kept of one log, in bytes: its beginning and its end.
-pub const MAX_TEST_LOG_BYTES: usize = 4 * 1024 * 1024;
 /// Projects whose failed tests are remembered.
 pub const MAX_REMEMBERED_RUNS: usize = 64;
 /// Failed tests that are run again by name; of more, their files are run.

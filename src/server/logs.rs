@@ -1,5 +1,7 @@
-//! Logs of test runs and type checks as resources: what a reply links to.
+//! Logs as resources: what a reply links to, or names.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -14,16 +16,16 @@ const MIME: &str = "text/plain";
 impl Server {
     /// Whether there can be any.
     pub(super) fn has_logs(&self) -> bool {
-        ["run_tests", "type_check"].iter().any(|name| self.registry.find(name).is_ok())
+        ["execute_command", "run_tests", "type_check"].iter().any(|name| self.registry.find(name).is_ok())
     }
 
     /// What `resources/list` answers: the newest first.
     pub(super) fn list_logs(&self, revision: Revision) -> Body {
-        let logs = self.services.tests.logs();
+        let logs = self.services.logs.all();
         let entries: Vec<Value> = logs
             .iter()
             .rev()
-            .map(|log| json!({"uri": log.uri, "name": log.name, "mimeType": MIME, "size": log.text.len()}))
+            .map(|log| json!({"uri": log.uri, "name": log.name, "mimeType": MIME, "size": log.bytes.len()}))
             .filter_map(|mut entry| {
                 if !revision.has_links() {
                     entry.as_object_mut()?.remove("size");
@@ -44,13 +46,16 @@ impl Server {
             let message = "`uri` is missing or no string; resources/list has the URIs";
             return Err(RpcError::new(Code::InvalidParams, message));
         };
-        let Some(log) = self.services.tests.log(&params.uri) else {
+        let Some(log) = self.services.logs.find(&params.uri) else {
             // Until 2025-11-25 a resource that is not there has a code of its own (server/resources, "Error Handling").
             let code = if revision.is_stateless() { Code::InvalidParams } else { Code::NotFound };
             let message = format!("no log `{}`; only the last ones are kept, resources/list has them", params.uri);
             return Err(RpcError { data: Some(json!({"uri": params.uri})), ..RpcError::new(code, message) });
         };
-        let content = json!({"uri": log.uri, "mimeType": MIME, "text": log.text});
+        let content = match std::str::from_utf8(&log.bytes) {
+            Ok(text) => json!({"uri": log.uri, "mimeType": MIME, "text": text}),
+            Err(_) => json!({"uri": log.uri, "mimeType": MIME, "blob": STANDARD.encode(&log.bytes)}),
+        };
         Ok(fresh(json!({ "contents": [content] }), revision))
     }
 }

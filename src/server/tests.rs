@@ -94,6 +94,7 @@ fn session_in(grants: &[Grant]) -> Session {
     let services = Services {
         account: Account::default(),
         calls: Calls::default(),
+        logs: crate::exec::Logs::default(),
         tests: crate::testrun::History::default(),
         policy: Policy::open(grants, &[]).unwrap(),
         journal: Err("this is a test".to_owned()),

@@ -39,9 +39,10 @@ impl Server {
     /// Ends what calls have left behind: Python sessions, background commands, logs of tests, and commands that run now.
     /// Nothing new starts. Files stay.
     pub fn end_left_behind(&self) {
-        let Services { commands, python, tests, calls, .. } = &self.services;
+        let Services { commands, python, logs, tests, calls, .. } = &self.services;
         commands.pause();
         python.clear();
+        logs.clear();
         tests.clear();
         calls.forget();
     }

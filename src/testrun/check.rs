@@ -11,7 +11,6 @@ use super::command::words;
 use super::context::RunContext;
 use super::detection::{self, DetectedTool};
 use super::error::TestrunError;
-use super::history::RunLog;
 use super::model::{CheckStatus, CheckerName, Diagnostic, Diagnostics, Scope, Severity, ToolInfo};
 use super::outcome::{ProcessEnding, RunOutcome};
 use super::project::disk::{AllowedDisk, ProjectTree as _};
@@ -23,7 +22,7 @@ use super::subprojects::{self, who_has};
 use super::tool::is_absent;
 use super::verdict;
 use crate::cancel::Bound;
-use crate::exec::{Outcome, Stage};
+use crate::exec::{Log, Outcome, Stage};
 use crate::limits::{MAX_SILENCED_FILES, MAX_TEST_READ_SECS};
 
 /// What a call asks for.
@@ -90,7 +89,7 @@ pub fn check(
         results.not_checked = not_checked(checker, &wanted, &looked_at);
     }
     results.silenced = silenced(checker, &wanted, &mut notes);
-    let log = context.history.keep("type_check", &words(&argv), &outcome.stdout, &outcome.stderr);
+    let log = context.logs.keep_run("type_check", &words(&argv), &outcome.stdout, &outcome.stderr);
     let tool = ToolInfo { name: checker.id(), version, command: argv, cwd: root };
     let ended = EndedCheck { wanted: &wanted, outcome: &outcome, took, tool, log };
     let mut ran = told(checker, results, ended, request.timeout);
@@ -104,7 +103,7 @@ struct EndedCheck<'a> {
     outcome: &'a Outcome,
     took: Duration,
     tool: ToolInfo<CheckerName>,
-    log: Arc<RunLog>,
+    log: Arc<Log>,
 }
 
 /// Files that were named of which the checker tells no errors, because they or its configuration say so; `notes` say why.

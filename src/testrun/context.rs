@@ -9,7 +9,7 @@ use super::history::History;
 use super::project::disk::AllowedDisk;
 use crate::budget::Account;
 use crate::cancel::CancelToken;
-use crate::exec::{self, Command, Exit, Foreground, Launcher, Outcome, Slots, Stage, place_of};
+use crate::exec::{self, Command, Exit, Foreground, Launcher, Logs, Outcome, Slots, Stage, place_of};
 use crate::journal::Changes;
 use crate::limits::{DEFAULT_COMMAND_TIMEOUT_SECS, KILL_GRACE_MS, MAX_COMMAND_BYTES, TESTS_OUTPUT_BYTES};
 use crate::policy::{Checked, Policy, Read};
@@ -35,7 +35,8 @@ pub struct RunContext<'a> {
     pub tmp: &'a Path,
     /// Commands reach no other machine.
     pub offline: bool,
-    /// Logs and failures of runs before.
+    pub logs: &'a Logs,
+    /// Failures of runs before.
     pub history: &'a History,
     pub cancel: &'a CancelToken,
 }

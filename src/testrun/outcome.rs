@@ -3,8 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::history::RunLog;
-use crate::exec::{Denied, Exit, Outcome};
+use crate::exec::{Denied, Exit, Log, Outcome};
 
 /// What came of a run of tests or a check of types.
 #[derive(Debug)]
@@ -14,7 +13,7 @@ pub struct RunOutcome<R> {
     pub notes: Vec<String>,
     /// What the walls refused.
     pub denied: Vec<Denied>,
-    pub log: Option<Arc<RunLog>>,
+    pub log: Option<Arc<Log>>,
 }
 
 /// How the process ended.

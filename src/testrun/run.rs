@@ -11,7 +11,6 @@ use super::context::RunContext;
 use super::error::TestrunError;
 use super::evidence::{Evidence, ProjectFacts};
 use super::hints::hint;
-use super::history::RunLog;
 use super::interruption::{self, Interruption};
 use super::model::{RunError, RunnerName, Scope, TestReport, TestStatus, ToolInfo};
 use super::outcome::{ProcessEnding, RunOutcome};
@@ -27,7 +26,7 @@ use super::subprojects::who_has;
 use super::tool::is_absent;
 use super::{failed_tests, ignored_files, runners, verdict};
 use crate::cancel::Bound;
-use crate::exec::{ExecError, Outcome, Stage, place_of};
+use crate::exec::{ExecError, Log, Outcome, Stage, place_of};
 use crate::limits::{MAX_TEST_READ_SECS, TESTS_PROGRESS_BYTES};
 use crate::policy::{Checked, PolicyError, Read};
 use crate::text::escape::show_path;
@@ -121,7 +120,7 @@ pub fn run(
     }
     let shown = request.command.map_or_else(|| words(&plan.argv), str::to_owned);
     let command = request.command.map_or(plan.argv, |command| vec![command.to_owned()]);
-    let log = context.history.keep("run_tests", &shown, &outcome.stdout, &outcome.stderr);
+    let log = context.logs.keep_run("run_tests", &shown, &outcome.stdout, &outcome.stderr);
     let info = ToolInfo { name: runner.id(), version, command, cwd: root };
     let ended = EndedRun { selection: &selection, facts: &facts, info, outcome: &outcome, took, log };
     Ok(told(context, request, choice, results, ended))
@@ -134,7 +133,7 @@ struct EndedRun<'a> {
     info: ToolInfo<RunnerName>,
     outcome: &'a Outcome,
     took: Duration,
-    log: Arc<RunLog>,
+    log: Arc<Log>,
 }
 
 /// Where tests are run again that failed, if nobody says where: in the project of the last run that left some, which need not

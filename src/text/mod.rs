@@ -7,6 +7,7 @@ pub mod count;
 pub mod diff;
 pub mod encoding;
 pub mod escape;
+pub mod fold;
 pub mod glob;
 pub mod html;
 pub mod lines;

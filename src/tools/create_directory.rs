@@ -15,7 +15,7 @@ pub struct CreateDirectory;
 /// Arguments of `create_directory`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Params {
-    /// Directory to create
+    /// Directory
     #[schemars(extend("x-aliases" = ["directory", "dir"]))]
     path: String,
 }

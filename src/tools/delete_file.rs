@@ -13,7 +13,7 @@ pub struct DeleteFile;
 /// Arguments of `delete_file`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Params {
-    /// File, link or directory to delete
+    /// What to delete
     #[schemars(extend("x-aliases" = ["file_path", "filePath"]))]
     path: String,
 }
@@ -24,7 +24,7 @@ impl Tool for DeleteFile {
     const NAME: &'static str = "delete_file";
     const TITLE: &'static str = "Delete a file or directory";
     const DESCRIPTION: &'static str =
-        "Delete a file, or a directory with everything in it, for good. Links are removed, not followed.";
+        "Delete a file, or a directory with everything in it. Links are removed, not followed.";
     const HINTS: Hints = Hints::Removes;
     const TOOLSET: Toolset = Toolset::Files;
     const WEIGHT: Weight = Weight::Heavy;

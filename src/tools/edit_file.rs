@@ -20,7 +20,7 @@ pub struct EditFile;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Params {
-    /// File to edit
+    /// File
     #[schemars(extend("x-aliases" = ["file_path", "filePath", "file"]))]
     path: String,
     /// Applied in order; if one fails nothing is written
@@ -29,7 +29,7 @@ pub struct Params {
     /// Only show the diff
     #[schemars(extend("x-aliases" = ["dry_run"]))]
     dry_run: Option<bool>,
-    /// Refuse unless the present content has this SHA-256 (hex)
+    /// Refuse unless the content has this SHA-256 (hex)
     #[schemars(extend("x-aliases" = ["expected_sha256"]))]
     expected_sha256: Option<String>,
 }

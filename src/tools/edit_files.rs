@@ -72,7 +72,7 @@ impl Tool for EditFiles {
     type Output = Output;
     const NAME: &'static str = "edit_files";
     const TITLE: &'static str = "Edit many files";
-    const DESCRIPTION: &'static str = "Apply the same edits to many files (paths and globs). A file that fails is \
+    const DESCRIPTION: &'static str = "Apply the same edits to many files. A file that fails is \
         reported, the others are written, unless atomic. Use dryRun first.";
     const HINTS: Hints = Hints::Mutates;
     const TOOLSET: Toolset = Toolset::Files;

@@ -10,9 +10,10 @@ use super::change_notes::{ChangesMade, changes_made};
 use super::command_notes::{Notes, exit_code, refused};
 use super::dry_run_notes::{WouldChange, would_change};
 use super::python::Open;
+use super::shown_output::{ShownOutput, both, most_bytes};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
-use crate::exec::{self, Blocked, Captured, ExecError, HandedOver, Outcome, Stage, Waited, place_of};
+use crate::exec::{self, Blocked, ExecError, HandedOver, Outcome, Stage, Waited, place_of};
 use crate::limits::{KILL_GRACE_MS, TERMINAL_COLUMNS, TERMINAL_ROWS};
 use crate::policy::{Checked, Kind, Read};
 use crate::protocol::Content;
@@ -31,7 +32,7 @@ pub struct ExecuteCommand;
 pub struct Params {
     /// Command line for bash, else sh
     command: String,
-    /// Where to run it (default: first writable allowed directory)
+    /// Where to run it (default: first writable directory)
     #[schemars(extend("x-aliases" = ["cwd", "working_directory", "workdir"]))]
     working_directory: Option<String>,
     /// Seconds until it is ended (default: after 30 it goes on in the background)
@@ -45,6 +46,9 @@ pub struct Params {
     /// Only say what it would change
     #[schemars(extend("x-aliases" = ["dry_run"]))]
     dry_run: Option<bool>,
+    /// Most output to return
+    #[schemars(range(min = 1), extend("x-aliases" = ["max_tokens"]))]
+    max_tokens: Option<u64>,
 }
 
 /// What a program wants to know of a command.
@@ -63,6 +67,9 @@ pub struct Output {
     /// Where `follow_command` reads on.
     #[serde(skip_serializing_if = "Option::is_none")]
     cursor: Option<u64>,
+    /// All of what was folded or cut, for read_file
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    logs: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     changed: Option<ChangesMade>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -78,9 +85,8 @@ impl Tool for ExecuteCommand {
     type Output = Output;
     const NAME: &'static str = "execute_command";
     const TITLE: &'static str = "Run a shell command";
-    const DESCRIPTION: &'static str = "Run a shell command (no stdin) and get stdout, stderr and the exit code. For \
-        builds, git and the like; for files use the file tools. Processes it leaves behind are ended: start servers \
-        and watchers with background.";
+    const DESCRIPTION: &'static str = "Run a shell command (no stdin): stdout, stderr, exit code. For builds, git \
+        and the like; for files use the file tools. Processes it leaves are ended: start servers with background.";
     const HINTS: Hints = Hints::Runs;
     const TOOLSET: Toolset = Toolset::Command;
     const WEIGHT: Weight = Weight::Heavy;
@@ -98,6 +104,7 @@ impl Tool for ExecuteCommand {
             terminal: (params.tty == Some(true)).then_some((TERMINAL_ROWS, TERMINAL_COLUMNS)),
         };
         let asked = params.timeout.map(Duration::from_secs);
+        let most = most_bytes(params.max_tokens);
         let is_dry = params.dry_run == Some(true);
         let reply = match (params.background == Some(true), is_dry) {
             (true, true) => {
@@ -106,7 +113,7 @@ impl Tool for ExecuteCommand {
                 return Err(Error::params(message));
             }
             (true, false) => start(context, &command, asked),
-            (false, is_dry) => run(context, &command, asked, is_dry),
+            (false, is_dry) => run(context, &command, asked, is_dry, most),
         };
         reply.map_err(|error| match error {
             Error::Exec(ExecError::Cancelled) => Error::Cancelled,
@@ -157,6 +164,7 @@ fn run(
     command: &exec::Command<'_>,
     asked: Option<Duration>,
     is_dry: bool,
+    most: usize,
 ) -> Result<Reply<Output>, Error> {
     let rules = &context.services.commands;
     let Some(launcher) = &rules.launcher else { return Err(ExecError::NoLauncher.into()) };
@@ -198,18 +206,23 @@ fn run(
         };
         match foreground.run_or_hand_over(command, &mut place, &mut progress)? {
             Waited::Over(outcome) => outcome,
-            Waited::HandedOver(handed) => return handed_over(&handed, timeout, context),
+            Waited::HandedOver(handed) => return handed_over(&handed, timeout, context, most),
         }
     };
     if outcome.cancelled {
         return Err(Error::Cancelled);
     }
     let would_change = outcome.would_change.take().map(|report| would_change(context, report)).transpose()?;
-    Ok(reply(&outcome, timeout, &more_time, would_change, context))
+    Ok(reply(&outcome, timeout, &more_time, would_change, context, most))
 }
 
 /// The output until now, of a command that goes on.
-fn handed_over(handed: &HandedOver, after: Duration, context: &Context<'_>) -> Result<Reply<Output>, Error> {
+fn handed_over(
+    handed: &HandedOver,
+    after: Duration,
+    context: &Context<'_>,
+    most: usize,
+) -> Result<Reply<Output>, Error> {
     let HandedOver { command, stdout, stderr } = handed;
     if context.cancel.is_cancelled() {
         // Nobody hears of it.
@@ -217,19 +230,25 @@ fn handed_over(handed: &HandedOver, after: Duration, context: &Context<'_>) -> R
         return Err(Error::Cancelled);
     }
     let (id, cursor) = (command.id(), stdout.total_bytes + stderr.total_bytes);
-    let (text, error_text) = (stdout.text().into_owned(), stderr.text().into_owned());
-    let mut notes = Notes::below(&text, "(no output)");
-    notes.extend([("stdout", stdout), ("stderr", stderr)].into_iter().filter_map(|(name, stream)| cut(name, stream)));
+    let (stdout, stderr, notes, logs) = shown(both(context, ExecuteCommand::NAME, [stdout, stderr], most));
     let state = format!(
         "still running after {} s, and goes on in the background as commandId \"{id}\", without stdin; follow_command waits for \
          its end, reads on from cursor {cursor}, and ends it",
         after.as_secs()
     );
     let mut content = vec![Content::text(notes.end(format_args!("{state}")))];
-    content.extend(stderr_block(&error_text));
+    content.extend(stderr_block(&stderr));
     let command_id = Some(id.to_owned());
-    let output = Output { stdout: text, stderr: error_text, command_id, cursor: Some(cursor), ..Output::default() };
+    let output = Output { stdout, stderr, command_id, logs, cursor: Some(cursor), ..Output::default() };
     Ok(Reply::content(content).with(output).starting(id))
+}
+
+/// The texts, the first of them with notes below it, and the logs.
+fn shown([stdout, stderr]: [ShownOutput; 2]) -> (String, String, Notes, Vec<String>) {
+    let mut notes = Notes::below(&stdout.text, "(no output)");
+    notes.extend([stdout.note, stderr.note].into_iter().flatten());
+    let logs = [stdout.log, stderr.log].into_iter().flatten().collect();
+    (stdout.text, stderr.text, notes, logs)
 }
 
 fn stderr_block(stderr: &str) -> Option<Content> {
@@ -242,13 +261,11 @@ fn reply(
     more_time: &str,
     would_change: Option<(String, WouldChange)>,
     context: &Context<'_>,
+    most: usize,
 ) -> Reply<Output> {
     let exit_code = exit_code(outcome.exit);
-    let stdout = outcome.stdout.text().into_owned();
-    let stderr = outcome.stderr.text().into_owned();
-    let mut notes = Notes::below(&stdout, "(no output)");
-    let streams = [("stdout", &outcome.stdout), ("stderr", &outcome.stderr)];
-    notes.extend(streams.into_iter().filter_map(|(name, stream)| cut(name, stream)));
+    let streams = [&outcome.stdout, &outcome.stderr];
+    let (stdout, stderr, mut notes, logs) = shown(both(context, ExecuteCommand::NAME, streams, most));
     if outcome.timed_out {
         let seconds = timeout.as_secs();
         notes.add(format_args!("timed out after {seconds} s, the output is what there was until then; {more_time}"));
@@ -283,6 +300,7 @@ fn reply(
         stderr,
         exit_code: Some(exit_code),
         timed_out,
+        logs,
         changed,
         would_change,
         blocked,
@@ -291,14 +309,4 @@ fn reply(
     let mut reply = Reply::content(content).with(output);
     reply.is_error = exit_code != 0 || timed_out;
     reply
-}
-
-fn cut(name: &str, stream: &Captured) -> Option<String> {
-    stream.truncated.then(|| {
-        let (shown, all) = (stream.bytes.len(), stream.total_bytes);
-        format!(
-            "{name} truncated: {shown} of {all} bytes are shown, beginning and end; for all of it redirect it to a file, or use \
-             background: true and follow_command"
-        )
-    })
 }

@@ -8,10 +8,11 @@ use serde::{Deserialize, Serialize};
 use super::change_notes::{ChangesMade, changes_told};
 use super::command_notes::{Notes, exit_code, refused};
 use super::python::Open;
+use super::shown_output::{folded, most_bytes};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::cancel::{Bound, CancelToken};
 use crate::error::Error;
-use crate::exec::{Background, BackgroundCommands, Blocked, ExecError, State};
+use crate::exec::{Background, BackgroundCommands, Blocked, Captured, ExecError, State};
 use crate::limits::{
     COMMAND_PROGRESS_MS, DEFAULT_FOLLOW_SECS, DEFAULT_MATCH_SECS, KILL_GRACE_MS, KILL_WAIT_MS, MAX_FOLLOW_BYTES,
     MAX_FOLLOW_SECS,
@@ -30,7 +31,7 @@ pub struct Params {
     /// Of the command
     #[schemars(extend("x-aliases" = ["command_id", "id"]))]
     command_id: String,
-    /// Byte to read from (default: where the last call stopped)
+    /// First byte (default: where the last call stopped)
     cursor: Option<u64>,
     /// Seconds to wait for the end (default: 1 for output)
     #[schemars(range(max = MAX_FOLLOW_SECS), extend("x-aliases" = ["wait_secs", "timeout"]))]
@@ -46,6 +47,9 @@ pub struct Params {
     /// End it: SIGTERM, 3 s later SIGKILL
     #[schemars(extend("x-aliases" = ["kill", "stop"]))]
     end: Option<bool>,
+    /// Most output to return
+    #[schemars(range(min = 1), extend("x-aliases" = ["max_tokens"]))]
+    max_tokens: Option<u64>,
 }
 
 /// What a program wants to know of a background command.
@@ -58,6 +62,9 @@ pub struct Followed {
     cursor: u64,
     skipped_bytes: u64,
     running: bool,
+    /// All of what was folded or cut, for read_file
+    #[serde(skip_serializing_if = "Option::is_none")]
+    log: Option<String>,
     /// Where the line begins that `until` matches.
     #[serde(skip_serializing_if = "Option::is_none")]
     matched_at: Option<u64>,
@@ -122,7 +129,7 @@ impl Tool for FollowCommand {
         if context.cancel.is_cancelled() {
             return Err(Error::Cancelled);
         }
-        reply(&command, params.cursor, search.as_ref(), context)
+        reply(&command, &params, search.as_ref(), context)
     }
 }
 
@@ -201,20 +208,23 @@ impl Search {
 
 fn reply(
     command: &Background,
-    cursor: Option<u64>,
+    params: &Params,
     search: Option<&Search>,
     context: &Context<'_>,
 ) -> Result<Reply<Followed>, Error> {
     // Before the output: what has ended writes nothing more, so that the end is not told before the last words.
     let state = command.state();
-    let page = command.read(cursor, MAX_FOLLOW_BYTES).map_err(ExecError::Follow)?;
-    let output = String::from_utf8_lossy(&page.bytes).into_owned();
-    let mut notes = Notes::below(&output, "(no new output)");
+    let page = command.read(params.cursor, MAX_FOLLOW_BYTES).map_err(ExecError::Follow)?;
+    let is_long = page.bytes.len() >= MAX_FOLLOW_BYTES / 2;
+    let whole = Captured::whole(page.bytes);
+    let shown = folded(context, FollowCommand::NAME, ("output", &whole), most_bytes(params.max_tokens));
+    let mut notes = Notes::below(&shown.text, "(no new output)");
+    notes.extend(shown.note);
     if page.skipped > 0 {
         notes.add(format_args!("{} bytes before this are no longer kept", page.skipped));
     }
     let more = page.end - page.next;
-    if more > 0 && output.len() >= MAX_FOLLOW_BYTES / 2 {
+    if more > 0 && is_long {
         let last = page.end.saturating_sub(MAX_FOLLOW_BYTES as u64 / 2).max(page.next);
         notes.add(format_args!("{more} bytes more: call again, or with cursor {last} for the last of them"));
     }
@@ -256,10 +266,11 @@ fn reply(
         None => notes.end(format_args!("exit code: unknown")),
     };
     let mut reply = Reply::text(text).with(Followed {
-        output,
+        output: shown.text,
         cursor: page.next,
         skipped_bytes: page.skipped,
         running,
+        log: shown.log,
         matched_at,
         exit_code: exit.map(|(code, _)| code),
         changed,

@@ -41,8 +41,7 @@ impl Tool for GetFileInfo {
     type Output = Output;
     const NAME: &'static str = "get_file_info";
     const TITLE: &'static str = "Get metadata";
-    const DESCRIPTION: &'static str =
-        "Get type, size in bytes, times (UTC) and octal permissions of a file or directory.";
+    const DESCRIPTION: &'static str = "Type, size in bytes, times (UTC), octal permissions.";
     const HINTS: Hints = Hints::Observes;
     const TOOLSET: Toolset = Toolset::Files;
     const WEIGHT: Weight = Weight::Quick;

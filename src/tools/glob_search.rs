@@ -54,7 +54,7 @@ impl Tool for GlobSearch {
     type Output = Output;
     const NAME: &'static str = "glob_search";
     const TITLE: &'static str = "Find files by glob";
-    const DESCRIPTION: &'static str = "Find files by path glob; absolute paths in order. Hidden files count. For a part \
+    const DESCRIPTION: &'static str = "Find files by path glob, hidden ones too; absolute paths in order. For a part \
         of a name use search_files, for contents grep_files.";
     const HINTS: Hints = Hints::Observes;
     const TOOLSET: Toolset = Toolset::Files;

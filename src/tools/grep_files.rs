@@ -29,13 +29,13 @@ pub struct Params {
     /// Where to search; without it globs start at the first allowed directory
     #[schemars(extend("x-aliases" = ["path", "dir"]))]
     directory: Option<String>,
-    /// Only these files, such as **/*.rs (relative to directory, or absolute)
+    /// Only these files: **/*.rs (relative to directory, or absolute)
     #[schemars(length(min = 1), extend("x-aliases" = ["glob", "include"]))]
     globs: Option<Vec<String>>,
     /// Left out; a bare name at any depth
     #[schemars(extend("x-aliases" = ["excludePatterns", "exclude", "exclude_globs"]))]
     exclude_globs: Option<Vec<String>>,
-    /// Only these types, by ripgrep's names: rust, py, cpp
+    /// Only these types (ripgrep's names): rust, py
     #[schemars(length(min = 1), extend("x-aliases" = ["type", "types", "fileType", "file_types"]))]
     file_types: Option<Vec<String>>,
     /// Ignore case
@@ -47,7 +47,7 @@ pub struct Params {
     /// Lines around each match
     #[schemars(range(min = 0, max = MAX_CONTEXT_LINES), extend("x-aliases" = ["context", "context_lines"]))]
     context_lines: Option<u64>,
-    /// content: lines; files: paths; count: matching lines of each file
+    /// content: lines; files: paths; count: lines of each file
     #[serde(default)]
     #[schemars(extend("x-aliases" = ["output_mode", "mode"]))]
     output_mode: OutputMode,
@@ -78,7 +78,7 @@ impl Tool for GrepFiles {
     const NAME: &'static str = "grep_files";
     const TITLE: &'static str = "Search contents";
     const DESCRIPTION: &'static str = "Search file contents by regex; path:line:text, context lines with -. Needs \
-        directory or globs. Escape metacharacters to find literal text. Binary files are searched only if named.";
+        directory or globs. Escape metacharacters for literal text. Binary files are searched only if named.";
     const HINTS: Hints = Hints::Observes;
     const TOOLSET: Toolset = Toolset::Files;
     const WEIGHT: Weight = Weight::Heavy;

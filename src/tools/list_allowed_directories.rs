@@ -63,7 +63,7 @@ impl Tool for ListAllowedDirectories {
     const NAME: &'static str = "list_allowed_directories";
     const TITLE: &'static str = "List allowed directories";
     const DESCRIPTION: &'static str =
-        "List the directories that can be used, and whether each is read-only. Relative paths start at the first.";
+        "The directories that can be used, and which are read-only. Relative paths start at the first.";
     const HINTS: Hints = Hints::Observes;
     const TOOLSET: Toolset = Toolset::Files;
     const WEIGHT: Weight = Weight::Quick;

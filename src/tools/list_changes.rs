@@ -21,7 +21,7 @@ pub struct ListChanges;
 /// Arguments of `list_changes`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Params {
-    /// Show this call alone, with a diff
+    /// Only this call, with its diff
     call: Option<u64>,
     /// Only calls before this one
     before: Option<u64>,

@@ -24,6 +24,7 @@ mod reply_size;
 mod schema;
 mod selection;
 mod services;
+mod shown_output;
 mod testing;
 mod tool;
 

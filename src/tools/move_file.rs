@@ -18,7 +18,7 @@ pub struct Params {
     /// What to move
     #[schemars(extend("x-aliases" = ["from", "src"]))]
     source: String,
-    /// Where to: the new path itself, which must not exist
+    /// The new path itself
     #[schemars(extend("x-aliases" = ["to", "dst", "dest"]))]
     destination: String,
 }

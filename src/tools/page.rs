@@ -23,13 +23,19 @@ use crate::text::page::{LineMap, Page};
 const CHUNK_BYTES: usize = 256 * 1024;
 
 /// The lines that `page` stands for, and a note where they are.
-pub fn read(file: &Checked<Read>, page: Page, forced: Option<&str>, room: Room<'_>) -> Result<Reply<()>, Error> {
+pub fn read(
+    file: &Checked<Read>,
+    page: Page,
+    forced: Option<&str>,
+    most: usize,
+    room: Room<'_>,
+) -> Result<Reply<()>, Error> {
     let head = head(file)?;
     let utf16 = head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff");
     let forced_wide =
         forced.map(encoding::by_name).transpose()?.is_some_and(|encoding| encoding.name().starts_with("UTF-16"));
     if file.size() <= MAX_READ_BYTES {
-        return from_memory(file, page, forced, room);
+        return from_memory(file, page, forced, most, room);
     }
     if utf16 || forced_wide {
         // Its lines cannot be counted by bytes.
@@ -41,10 +47,16 @@ pub fn read(file: &Checked<Read>, page: Page, forced: Option<&str>, room: Room<'
             hint: "use a command that knows its format".into(),
         });
     }
-    from_disk(file, page, forced, room)
+    from_disk(file, page, forced, most, room)
 }
 
-fn from_memory(file: &Checked<Read>, page: Page, forced: Option<&str>, room: Room<'_>) -> Result<Reply<()>, Error> {
+fn from_memory(
+    file: &Checked<Read>,
+    page: Page,
+    forced: Option<&str>,
+    most: usize,
+    room: Room<'_>,
+) -> Result<Reply<()>, Error> {
     let fs::Loaded { bytes, share: mut held } = fs::load(file, MAX_READ_BYTES, room)?;
     let size = bytes.len() as u64;
     if std::str::from_utf8(&bytes).is_err() {
@@ -59,11 +71,15 @@ fn from_memory(file: &Checked<Read>, page: Page, forced: Option<&str>, room: Roo
             hint: "read it without offset and limit, or use a command that knows its format".into(),
         }
     })?;
+    Ok(of_text(&decoded.text, decoded.encoding, page, most, size)?.holding(held))
+}
+
+/// The lines of a text that has `size` bytes where it lies.
+pub fn of_text(text: &str, encoding: Encoding, page: Page, most: usize, size: u64) -> Result<Reply<()>, Error> {
     let mut map = LineMap::default();
-    map.feed(decoded.text.as_bytes());
+    map.feed(text.as_bytes());
     let lines = lines(page, &map)?;
-    let text = cut(&decoded.text, &lines);
-    Ok(reply(text.to_owned(), decoded.encoding, size, &lines, map.total()).holding(held))
+    Ok(reply(cut(text, &lines).to_owned(), encoding, size, lines, map.total(), most))
 }
 
 /// The text of these lines.
@@ -78,7 +94,13 @@ fn cut<'t>(text: &'t str, lines: &Range<u64>) -> &'t str {
     &text[start..end]
 }
 
-fn from_disk(file: &Checked<Read>, page: Page, forced: Option<&str>, room: Room<'_>) -> Result<Reply<()>, Error> {
+fn from_disk(
+    file: &Checked<Read>,
+    page: Page,
+    forced: Option<&str>,
+    most: usize,
+    room: Room<'_>,
+) -> Result<Reply<()>, Error> {
     let failed = |source| read_failed(file, source);
     let mut map = LineMap::default();
     let mut buffer = vec![0; CHUNK_BYTES];
@@ -145,7 +167,7 @@ fn from_disk(file: &Checked<Read>, page: Page, forced: Option<&str>, room: Room<
         }
     }
     let decoded = encoding::detect_and_decode(text, forced)?;
-    Ok(reply(decoded.text, decoded.encoding, file.size(), &lines, map.total()).holding(held))
+    Ok(reply(decoded.text, decoded.encoding, file.size(), lines, map.total(), most).holding(held))
 }
 
 fn head(file: &Checked<Read>) -> Result<Vec<u8>, Error> {
@@ -166,12 +188,26 @@ fn lines(page: Page, map: &LineMap) -> Result<Range<u64>, Error> {
     })
 }
 
-fn reply(text: String, encoding: Encoding, size: u64, lines: &Range<u64>, total: u64) -> Reply<()> {
+/// Of the text as many whole lines as have `most` bytes; of the first line at least a part.
+fn reply(mut text: String, encoding: Encoding, size: u64, mut lines: Range<u64>, total: u64, most: usize) -> Reply<()> {
+    let mut part = None;
+    if text.len() > most {
+        let end = text.floor_char_boundary(most);
+        let whole = text[..end].rfind('\n').map(|at| at + 1);
+        if whole.is_none() {
+            let line = text.find('\n').unwrap_or(text.len());
+            part = (end < line).then(|| format!("[line {}: {end} of {line} bytes are shown]", lines.start + 1));
+        }
+        text.truncate(whole.unwrap_or(end));
+        let count = memchr::memchr_iter(b'\n', text.as_bytes()).count() as u64;
+        lines.end = lines.start + count + u64::from(whole.is_none());
+    }
     let ending = LineEndings::of(text.as_bytes());
     let mut content = vec![Content::Text(text)];
     if !encoding.is_utf8() {
         content.push(Content::text(note(encoding.name())));
     }
+    content.extend(part.map(Content::Text));
     if lines.start > 0 || lines.end < total {
         let mut place = format!("[lines {}-{} of {total}", lines.start + 1, lines.end);
         if lines.end < total {

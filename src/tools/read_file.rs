@@ -9,13 +9,15 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::page::{self, note, too_large};
+use super::shown_output::most_bytes;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
+use crate::exec::LOGS;
 use crate::fs;
 use crate::limits::{DECODING_COPIES, MAX_READ_BYTES, QUICK_BYTES, READ_COPIES};
 use crate::policy::{Checked, Kind, Read};
 use crate::protocol::Content;
-use crate::text::encoding::{self, Decoded};
+use crate::text::encoding::{self, Decoded, Encoding};
 use crate::text::escape::{file_uri, show_path};
 use crate::text::lines::LineEndings;
 use crate::text::mime::{MediaKind, media};
@@ -26,7 +28,7 @@ pub struct ReadFile;
 /// Arguments of `read_file`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Params {
-    /// File to read
+    /// File
     #[schemars(extend("x-aliases" = ["file_path", "filePath", "file"]))]
     path: String,
     /// First line, from 1; negative counts from the end
@@ -36,6 +38,10 @@ pub struct Params {
     limit: Option<u64>,
     /// Force an encoding, such as latin1 (default: detected)
     encoding: Option<String>,
+    /// Most text to return
+    #[serde(rename = "maxTokens")]
+    #[schemars(range(min = 1), extend("x-aliases" = ["max_tokens"]))]
+    max_tokens: Option<u64>,
     /// As `limit`, from the first line.
     #[schemars(range(min = 1), extend("x-hidden" = true))]
     head: Option<u64>,
@@ -49,13 +55,16 @@ impl Tool for ReadFile {
     type Output = ();
     const NAME: &'static str = "read_file";
     const TITLE: &'static str = "Read a file";
-    const DESCRIPTION: &'static str = "Read a file: text in any common encoding, images and audio as such, other binary \
-        as a blob. Files over 10 MiB need offset and limit (lines).";
+    const DESCRIPTION: &'static str = "Read a file: text in any common encoding, images, audio, other binary as a blob. \
+        Over 10 MiB offset and limit (lines) are needed.";
     const HINTS: Hints = Hints::Observes;
     const TOOLSET: Toolset = Toolset::Files;
     const WEIGHT: Weight = Weight::Quick;
 
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<()>, Error> {
+        if params.path.starts_with(LOGS) {
+            return log(context, &params);
+        }
         let file = open(context, &params.path)?;
         if file.size() > QUICK_BYTES as u64 {
             return context.at_length(|| read(context, &file, &params));
@@ -65,16 +74,34 @@ impl Tool for ReadFile {
 }
 
 fn read(context: &Context<'_>, file: &Checked<Read>, params: &Params) -> Result<Reply<()>, Error> {
+    let (forced, most) = (params.encoding.as_deref(), most_bytes(params.max_tokens));
+    match page(params)? {
+        Some(page) => page::read(file, page, forced, most, context.room()),
+        None => whole(context, file, forced, most),
+    }
+}
+
+/// The lines that are asked for, unless it is all of them.
+fn page(params: &Params) -> Result<Option<Page>, Error> {
     let offset = params.offset.or(params.tail.map(|lines| -lines));
     let limit = params.limit.or(params.head);
-    if offset.is_none() && limit.is_none() {
-        return whole(context, file, params.encoding.as_deref());
-    }
-    let page = Page { offset: offset.unwrap_or(1), limit };
-    if page.offset == 0 {
+    if offset == Some(0) {
         return Err(Error::params("`offset` of read_file is 0; it must be 1 or more, or negative from the end"));
     }
-    page::read(file, page, params.encoding.as_deref(), context.room())
+    Ok((offset.is_some() || limit.is_some()).then(|| Page { offset: offset.unwrap_or(1), limit }))
+}
+
+const WHOLE: Page = Page { offset: 1, limit: None };
+
+/// What a program wrote.
+fn log(context: &Context<'_>, params: &Params) -> Result<Reply<()>, Error> {
+    let Some(log) = context.services.logs.find(&params.path) else {
+        let message = format!("no log `{}`; only the last ones are kept", show_path(Path::new(&params.path)));
+        return Err(Error::params(message));
+    };
+    let page = page(params)?.unwrap_or(WHOLE);
+    let text = String::from_utf8_lossy(&log.bytes);
+    page::of_text(&text, Encoding::UTF_8, page, most_bytes(params.max_tokens), log.bytes.len() as u64)
 }
 
 /// Opens a file for reading; a directory is an error that names the right tool.
@@ -89,7 +116,7 @@ pub(super) fn open(context: &Context<'_>, path: &str) -> Result<Checked<Read>, E
     Ok(file)
 }
 
-fn whole(context: &Context<'_>, file: &Checked<Read>, forced: Option<&str>) -> Result<Reply<()>, Error> {
+fn whole(context: &Context<'_>, file: &Checked<Read>, forced: Option<&str>, most: usize) -> Result<Reply<()>, Error> {
     if file.size() > MAX_READ_BYTES {
         return Err(too_large(file.shown(), file.size()));
     }
@@ -102,19 +129,19 @@ fn whole(context: &Context<'_>, file: &Checked<Read>, forced: Option<&str>) -> R
         context.room().cover(&mut held, size * (READ_COPIES + DECODING_COPIES))?;
     }
     let reply = if let Some(label) = forced {
-        text(encoding::detect_and_decode(bytes, Some(label))?, size)
+        text(encoding::detect_and_decode(bytes, Some(label))?, size, most)?
     } else {
-        by_content(file, bytes)?
+        by_content(file, bytes, most)?
     };
     Ok(reply.holding(held))
 }
 
 /// As text, as a picture or sound, or as bytes.
-fn by_content(file: &Checked<Read>, bytes: Vec<u8>) -> Result<Reply<()>, Error> {
+fn by_content(file: &Checked<Read>, bytes: Vec<u8>, most: usize) -> Result<Reply<()>, Error> {
     let size = bytes.len();
     let is_binary = encoding::is_binary(&bytes);
     if !is_binary && std::str::from_utf8(&bytes).is_ok() {
-        return Ok(text(encoding::detect_and_decode(bytes, None)?, size));
+        return text(encoding::detect_and_decode(bytes, None)?, size, most);
     }
     let name = file.shown().file_name().unwrap_or_default().as_bytes();
     let media = media(name, &bytes[..size.min(64)]);
@@ -124,24 +151,27 @@ fn by_content(file: &Checked<Read>, bytes: Vec<u8>) -> Result<Reply<()>, Error> 
     }
     // What turns out to be no text is still wanted as bytes.
     match encoding::detect_and_decode(bytes.clone(), None) {
-        Ok(decoded) => Ok(text(decoded, size)),
+        Ok(decoded) => text(decoded, size, most),
         Err(_) => Ok(binary(file.shown(), &bytes, media.kind, media.media_type)),
     }
 }
 
-fn text(decoded: Decoded, size: usize) -> Reply<()> {
+fn text(decoded: Decoded, size: usize, most: usize) -> Result<Reply<()>, Error> {
+    if decoded.text.len() > most {
+        return page::of_text(&decoded.text, decoded.encoding, WHOLE, most, size as u64);
+    }
     let Decoded { text, encoding, had_bom } = decoded;
     let ending = LineEndings::of(text.as_bytes());
     let mut content = vec![Content::Text(text)];
     if !encoding.is_utf8() {
         content.push(Content::text(note(encoding.name())));
     }
-    Reply::content(content)
+    Ok(Reply::content(content)
         .meta("encoding", encoding.name())
         .meta("bom", had_bom)
         .meta("binary", false)
         .meta("size", size)
-        .meta("lineEnding", ending.name())
+        .meta("lineEnding", ending.name()))
 }
 
 fn binary(path: &Path, bytes: &[u8], kind: MediaKind, mime: &'static str) -> Reply<()> {

@@ -29,7 +29,7 @@ impl Tool for ReadMultipleFiles {
     type Output = ();
     const NAME: &'static str = "read_multiple_files";
     const TITLE: &'static str = "Read several files";
-    const DESCRIPTION: &'static str = "Read up to 50 text files at once, in order, each as path:\\ncontent. A file that \
+    const DESCRIPTION: &'static str = "Read up to 50 text files in order, each as path:\\ncontent. A file that \
         cannot be read is reported in its place.";
     const HINTS: Hints = Hints::Observes;
     const TOOLSET: Toolset = Toolset::Files;

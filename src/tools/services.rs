@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::budget::Account;
 use crate::calls::{Isolation, Reach};
 use crate::cancel::CancelToken;
-use crate::exec::{BackgroundCommands, Foreground, Launcher, Slots};
+use crate::exec::{BackgroundCommands, Foreground, Launcher, Logs, Slots};
 use crate::fs::Writer;
 use crate::gate::Gate;
 use crate::journal::Journal;
@@ -39,6 +39,8 @@ pub struct Services {
     pub commands: Commands,
     /// The rules for recording what commands call.
     pub calls: Calls,
+    /// What programs wrote.
+    pub logs: Logs,
     /// What is kept of runs of tests.
     pub tests: History,
 }

@@ -61,6 +61,7 @@ pub fn with_run_context<R>(
         scratch,
         tmp: &tmp,
         offline: !rules.standing.reaches_hosts(),
+        logs: &services.logs,
         history: &services.tests,
         cancel: context.cancel,
     })?;
@@ -90,7 +91,7 @@ impl<R> Ran<R> {
             uri: log.uri.clone(),
             name: log.name.clone(),
             mime: "text/plain".to_owned(),
-            size: log.text.len() as u64,
+            size: log.bytes.len() as u64,
         }));
         let changed = changed.map(|(_, made)| made);
         Reply::content(content).with(Reported { report: told(report), changed, blocked: Blocked::among(&denied) })

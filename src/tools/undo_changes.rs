@@ -20,7 +20,7 @@ pub struct UndoChanges;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Params {
-    /// Calls to undo, by their numbers
+    /// Numbers of calls to undo
     #[schemars(extend("x-aliases" = ["call"]))]
     calls: Option<Vec<u64>>,
     /// Undo this call and all after it

@@ -26,7 +26,7 @@ pub struct Params {
     content: String,
     /// Encoding (default UTF-8)
     encoding: Option<String>,
-    /// Refuse unless the present content has this SHA-256 (hex)
+    /// Refuse unless the content has this SHA-256 (hex)
     #[schemars(extend("x-aliases" = ["expected_sha256"]))]
     expected_sha256: Option<String>,
 }

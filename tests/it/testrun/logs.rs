@@ -44,6 +44,6 @@ fn the_whole_output_is_linked_and_read() {
 fn a_server_without_the_tools_has_no_resources() {
     let tree = Tree::new();
     let allow = format!("{}:rw", tree.root().display());
-    let mut server = Server::open(&tree, "2025-11-25", &["--allow", &allow]);
+    let mut server = Server::open(&tree, "2025-11-25", &["--allow", &allow, "--tools", "files"]);
     assert_eq!(server.request("resources/list", json!({})).code(), -32601);
 }

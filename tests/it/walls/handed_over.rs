@@ -4,8 +4,9 @@ use serde_json::json;
 
 use super::{Walls, everywhere};
 
-/// Two writers at once for more than two seconds, each with letters of its own; one cuts a character in every write.
-const WRITES: &str = "i=0; while [ $i -lt 250 ]; do i=$((i+1)); echo o€$i; sleep 0.01; done & \
+/// Two writers at once for more than two seconds, each with letters of its own, and lines that do not count evenly, so that all are
+/// shown; one cuts a character in every write.
+const WRITES: &str = "i=0; while [ $i -lt 250 ]; do i=$((i+1)); echo o€$((i*i)); sleep 0.01; done & \
     i=0; while [ $i -lt 250 ]; do i=$((i+1)); printf 'e\\342\\202' >&2; sleep 0.01; printf '\\243' >&2; done; wait";
 
 #[test]
@@ -21,7 +22,11 @@ fn the_reply_and_what_is_read_later_are_the_whole_output() {
         let (out, err, rest) = (text(&handed["stdout"]), text(&handed["stderr"]), text(&rest["output"]));
         let (err_rest, out_rest): (String, String) = rest.chars().partition(|c| ['e', '₣'].contains(c));
         assert!([&out, &err, &out_rest, &err_rest].iter().all(|part| !part.is_empty()), "{setting:?}");
-        assert_eq!(out + &out_rest, (1..=250).map(|i| format!("o€{i}\n")).collect::<Vec<_>>().concat(), "{setting:?}");
+        assert_eq!(
+            out + &out_rest,
+            (1..=250).map(|i| format!("o€{}\n", i * i)).collect::<Vec<_>>().concat(),
+            "{setting:?}"
+        );
         assert_eq!(err + &err_rest, "e₣".repeat(250), "{setting:?}");
         walls.end();
     });

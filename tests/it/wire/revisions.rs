@@ -60,7 +60,7 @@ fn discover_tells_what_the_stateless_revision_needs() {
         result["supportedVersions"].as_array().unwrap().iter().map(|version| version.as_str().unwrap()).collect();
     assert!(supported.contains(&STATELESS), "{supported:?}");
     assert!(supported.iter().all(|version| REVISIONS.contains(version)), "{supported:?}");
-    assert_eq!(keys(&result["capabilities"]), BTreeSet::from(["tools"]));
+    assert_eq!(keys(&result["capabilities"]), BTreeSet::from(["resources", "tools"]));
     assert_eq!(result["_meta"]["io.modelcontextprotocol/serverInfo"]["name"], "replay");
     assert_eq!((result.get("serverInfo"), result.get("protocolVersion")), (None, None));
 }

@@ -1,0 +1,125 @@
+//! What programs wrote and no reply has whole. In memory, bounded, gone with the server.
+
+use std::collections::VecDeque;
+use std::fmt::Write as _;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::Captured;
+use crate::limits::{MAX_LOG_BYTES, MAX_LOGS, MAX_LOGS_BYTES};
+
+/// What the URIs of logs begin with.
+pub const LOGS: &str = "replay://logs/";
+
+/// The output of one program.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Log {
+    pub uri: String,
+    /// What it is called.
+    pub name: String,
+    pub bytes: Vec<u8>,
+}
+
+/// The logs of a server.
+#[derive(Debug, Default)]
+pub struct Logs(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    last_id: u64,
+    /// The oldest first.
+    logs: VecDeque<Arc<Log>>,
+}
+
+impl Logs {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // What is under the lock is whole at any point.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps nothing any more of what was kept. No log is named as one before it.
+    pub fn clear(&self) {
+        self.lock().logs.clear();
+    }
+
+    /// Keeps these bytes of a tool's program; older logs give way.
+    pub fn keep(&self, tool: &str, bytes: Vec<u8>) -> Arc<Log> {
+        let mut inner = self.lock();
+        inner.last_id += 1;
+        let name = format!("{tool}-{}.log", inner.last_id);
+        let log = Arc::new(Log { uri: format!("{LOGS}{name}"), name, bytes });
+        inner.logs.push_back(Arc::clone(&log));
+        let mut bytes: usize = inner.logs.iter().map(|log| log.bytes.len()).sum();
+        while (inner.logs.len() > MAX_LOGS || bytes > MAX_LOGS_BYTES)
+            && let Some(oldest) = inner.logs.pop_front()
+        {
+            bytes -= oldest.bytes.len();
+        }
+        log
+    }
+
+    /// Keeps a command, and the beginnings and ends of what it wrote.
+    pub fn keep_run(&self, tool: &str, command: &str, stdout: &Captured, stderr: &Captured) -> Arc<Log> {
+        // Writing to a String cannot fail.
+        let mut text = format!("$ {command}\n");
+        for (name, stream) in [("stdout", stdout), ("stderr", stderr)] {
+            let _ = writeln!(text, "[{name}: {} bytes]", stream.total_bytes);
+            text.push_str(&ends(&stream.text(), MAX_LOG_BYTES / 2));
+            if !text.ends_with('\n') {
+                text.push('\n');
+            }
+            if stream.truncated {
+                let _ = writeln!(text, "[only its first {} bytes were kept]", stream.bytes.len());
+            }
+        }
+        self.keep(tool, text.into_bytes())
+    }
+
+    /// The oldest first.
+    pub fn all(&self) -> Vec<Arc<Log>> {
+        self.lock().logs.iter().cloned().collect()
+    }
+
+    /// The one with this URI.
+    pub fn find(&self, uri: &str) -> Option<Arc<Log>> {
+        self.lock().logs.iter().find(|log| log.uri == uri).cloned()
+    }
+}
+
+/// A text, or its beginning and its end with a word about what is left out between them.
+fn ends(text: &str, most: usize) -> String {
+    if text.len() <= most {
+        return text.to_owned();
+    }
+    let head = text.floor_char_boundary(most / 4);
+    let tail = text.ceil_char_boundary(text.len() - (most - most / 4));
+    format!("{}\n[{} bytes left out]\n{}", &text[..head], tail - head, &text[tail..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_oldest_logs_give_way() {
+        let kept = Logs::default();
+        for run in 0..MAX_LOGS + 2 {
+            kept.keep_run("run_tests", "x", &Captured::whole(run.to_string().into()), &Captured::default());
+        }
+        let logs = kept.all();
+        assert_eq!((logs.len(), logs[0].uri.as_str()), (MAX_LOGS, "replay://logs/run_tests-3.log"));
+        assert_eq!(logs[0].bytes, b"$ x\n[stdout: 1 bytes]\n2\n[stderr: 0 bytes]\n");
+        assert!(kept.find("replay://logs/run_tests-2.log").is_none());
+        assert_eq!(kept.find(&logs[1].uri).as_ref(), Some(&logs[1]));
+        let large = Captured::whole(vec![b'x'; MAX_LOG_BYTES]);
+        for _ in 0..MAX_LOGS {
+            kept.keep_run("run_tests", "x", &large, &large);
+        }
+        assert!(kept.all().iter().map(|log| log.bytes.len()).sum::<usize>() <= MAX_LOGS_BYTES);
+    }
+
+    #[test]
+    fn a_long_log_keeps_its_ends() {
+        assert_eq!(ends("äbcdefgh", 8), "ä\n[1 bytes left out]\ncdefgh");
+        assert_eq!(ends("abcdefgh", 8), "abcdefgh");
+    }
+}

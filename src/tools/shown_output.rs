@@ -1,0 +1,70 @@
+//! What a reply shows of what a program wrote, and where the rest is.
+
+use super::Context;
+use crate::exec::Captured;
+use crate::limits::BYTES_PER_TOKEN;
+
+/// One output.
+#[derive(Debug)]
+pub struct ShownOutput {
+    pub text: String,
+    /// If that is not all.
+    pub note: Option<String>,
+    /// The URI of all of it, if that was kept.
+    pub log: Option<String>,
+}
+
+/// How much a reply may show, in bytes.
+pub fn most_bytes(max_tokens: Option<u64>) -> usize {
+    let bytes = |tokens| usize::try_from(tokens).unwrap_or(usize::MAX).saturating_mul(BYTES_PER_TOKEN);
+    max_tokens.map_or(usize::MAX, bytes)
+}
+
+/// One stream folded, and cut in the middle if it is longer than `most` bytes all the same.
+pub fn folded(context: &Context<'_>, tool: &str, (name, stream): (&str, &Captured), most: usize) -> ShownOutput {
+    shown(context, tool, (name, stream), stream.folded(), most)
+}
+
+/// Standard output folded, and standard error as it is. Together they have at most `most` bytes, of which half is for standard error.
+pub fn both(context: &Context<'_>, tool: &str, [stdout, stderr]: [&Captured; 2], most: usize) -> [ShownOutput; 2] {
+    let (output, errors) = (stdout.folded(), stderr.text().into_owned());
+    let most_errors = errors.len().min((most / 2).max(most.saturating_sub(output.len())));
+    [
+        shown(context, tool, ("stdout", stdout), output, most - most_errors),
+        shown(context, tool, ("stderr", stderr), errors, most_errors),
+    ]
+}
+
+fn shown(
+    context: &Context<'_>,
+    tool: &str,
+    (name, stream): (&str, &Captured),
+    mut text: String,
+    most: usize,
+) -> ShownOutput {
+    if text.len() > most {
+        let mut cut = Captured::default();
+        cut.push(text.as_bytes(), most);
+        text = cut.settled().text().into_owned();
+    }
+    let mut notes = Vec::new();
+    let log = (text != stream.text()).then(|| {
+        let uri = context.services.logs.keep(tool, stream.log()).uri.clone();
+        notes.push(format!(
+            "{name}: {} of {} bytes are shown, read_file has the others in `{uri}`",
+            text.len(),
+            stream.total_bytes
+        ));
+        uri
+    });
+    if stream.truncated {
+        let (kept, all) = (stream.bytes.len(), stream.total_bytes);
+        let are = if log.is_some() { "kept there" } else { "shown" };
+        notes.push(format!(
+            "{name} truncated: {kept} of {all} bytes are {are}, beginning and end; for all of it redirect it to a file, or use \
+             background: true and follow_command"
+        ));
+    }
+    let note = (!notes.is_empty()).then(|| notes.join("; "));
+    ShownOutput { text, note, log }
+}
