@@ -176,11 +176,11 @@ mod tests {
 
     #[test]
     fn lines_of_both_parts_are_counted_in_the_log() {
-        let lines = (0..900).map(|line| format!("line {line}\n")).collect::<String>();
+        let lines = (0..900).map(|line| format!("line {line}\n")).collect::<Vec<_>>().concat();
         let captured = cut(lines.as_bytes(), 6000);
         let (log, folded) = (String::from_utf8(captured.log()).unwrap(), captured.folded());
         let marked: Vec<&str> = folded.lines().filter(|line| line.starts_with("[… ")).collect();
-        assert_eq!(marked.len(), 4, "{folded}");
+        assert_eq!(marked.len(), 2, "{folded}");
         for mark in marked {
             let (_, numbers) = mark.split_once(", lines ").unwrap();
             let (from, to) = numbers.strip_suffix(" …]").unwrap().split_once(" to ").unwrap();

@@ -220,7 +220,8 @@ fn run_end(rows: &[Row], start: usize) -> usize {
     let Some(steps) = steps(&first, &second) else { return start + 1 };
     let is_next = |&at: &usize| {
         let (row, behind) = (&rows[at], at - start);
-        row.line == rows[start].line + behind && Some(&row.text) == expected(&first, &steps, behind).as_ref()
+        let Ok(steps_behind) = i64::try_from(behind) else { return false };
+        row.line == rows[start].line + behind && Some(&row.text) == expected(&first, &steps, steps_behind).as_ref()
     };
     let follow = (start + 1..rows.len()).take_while(is_next).count();
     start + 1 + follow
@@ -265,13 +266,13 @@ fn steps(first: &[Field<'_>], second: &[Field<'_>]) -> Option<Vec<i64>> {
 }
 
 /// The line so many lines behind the first; `None` where a number would be below 0.
-fn expected(first: &[Field<'_>], steps: &[i64], behind: usize) -> Option<Vec<u8>> {
+fn expected(first: &[Field<'_>], steps: &[i64], behind: i64) -> Option<Vec<u8>> {
     let mut text = Vec::new();
     for (field, step) in first.iter().zip(steps) {
         match field {
             Field::Text(part) => text.extend_from_slice(part),
             Field::Number { value, digits } => {
-                let value = value.saturating_add(step.saturating_mul(behind as i64));
+                let value = value.saturating_add(step.saturating_mul(behind));
                 if value < 0 {
                     return None;
                 }

@@ -46,7 +46,7 @@ pub struct Params {
     /// Only say what it would change
     #[schemars(extend("x-aliases" = ["dry_run"]))]
     dry_run: Option<bool>,
-    /// Most output to return
+    /// Most output
     #[schemars(range(min = 1), extend("x-aliases" = ["max_tokens"]))]
     max_tokens: Option<u64>,
 }

@@ -47,7 +47,7 @@ pub struct Params {
     /// End it: SIGTERM, 3 s later SIGKILL
     #[schemars(extend("x-aliases" = ["kill", "stop"]))]
     end: Option<bool>,
-    /// Most output to return
+    /// Most output
     #[schemars(range(min = 1), extend("x-aliases" = ["max_tokens"]))]
     max_tokens: Option<u64>,
 }

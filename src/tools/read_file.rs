@@ -33,12 +33,12 @@ pub struct Params {
     path: String,
     /// First line, from 1; negative counts from the end
     offset: Option<i64>,
-    /// Most lines to return
+    /// Most lines
     #[schemars(range(min = 1))]
     limit: Option<u64>,
     /// Force an encoding, such as latin1 (default: detected)
     encoding: Option<String>,
-    /// Most text to return
+    /// Most text
     #[serde(rename = "maxTokens")]
     #[schemars(range(min = 1), extend("x-aliases" = ["max_tokens"]))]
     max_tokens: Option<u64>,

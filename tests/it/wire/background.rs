@@ -262,7 +262,7 @@ fn without_a_place_in_the_background_it_is_ended() {
 #[test]
 fn a_wait_ends_with_the_command_or_with_a_line_that_matches() {
     let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
-    let lines = "i=0; while [ $i -lt 60 ]; do i=$((i+1)); echo line $i; sleep 0.02; done";
+    let lines = "i=0; while [ $i -lt 60 ]; do i=$((i+1)); echo line $((i*i)); sleep 0.02; done";
     let id = start(&mut server, lines);
     let all = server.call("follow_command", json!({"commandId": id, "waitSecs": 60}));
     assert_eq!((all.text().lines().count(), structured(&all)["running"].clone()), (61, json!(false)));

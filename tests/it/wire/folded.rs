@@ -23,8 +23,8 @@ fn log(server: &mut Server, uri: &Value) -> String {
 }
 
 fn written() -> String {
-    let cases: String = (1..=100).map(|i| format!("case {i} of the table is right\n")).collect();
-    let progress: String = (1..=5).map(|i| format!("at {i}0%\r")).collect();
+    let cases: String = (1..=100).map(|i| format!("case {i} of the table is right\n")).collect::<Vec<_>>().concat();
+    let progress: String = (1..=5).map(|i| format!("at {i}0%\r")).collect::<Vec<_>>().concat();
     format!("{progress}\n\x1b[1mbegin\x1b[0m\n{cases}end\n")
 }
 
@@ -51,10 +51,9 @@ fn what_is_folded_is_marked_and_the_whole_is_kept() {
         page.all_texts(),
         ["case 2 of the table is right\ncase 3 of the table is right\n", "[lines 4-5 of 103; next offset 6]"]
     );
-    let gone = server.call("read_file", json!({"path": "replay://logs/execute_command-9.log"}));
-    assert!(
-        gone.all_texts().concat().contains("no log `replay://logs/execute_command-9.log`; only the last ones are kept")
-    );
+    let gone = server.call("read_file", json!({"path": "replay://logs/execute_command-9.log"})).failure().unwrap();
+    let message = "no log `replay://logs/execute_command-9.log`; only the last ones are kept";
+    assert_eq!((gone.code, gone.message.contains(message)), (Some(-32602), true), "{}", gone.message);
 }
 
 #[test]
@@ -74,7 +73,7 @@ fn the_background_is_folded_alike() {
 #[test]
 fn a_reply_is_as_long_as_it_may_be() {
     let (tree, mut server) = opened(NEWEST_HANDSHAKE);
-    let text: String = (0..300).map(|i| format!("{} is a square\n", i * i)).collect();
+    let text: String = (0..300).map(|i| format!("{} is a square\n", i * i)).collect::<Vec<_>>().concat();
     tree.file("work/squares", &text);
     let both = "cat squares; echo 'error: the first'; cat squares >&2";
     let told = structured(&server.call("execute_command", json!({"command": both, "maxTokens": 100, "timeout": 60})));

@@ -24,7 +24,10 @@ fn initialize_agrees_on_every_handshake_revision() {
         assert_eq!(result["protocolVersion"], revision);
         assert_eq!(result["serverInfo"]["name"], "replay");
         let offered = keys(&result["capabilities"]);
-        assert!(offered.contains("tools") && offered.is_subset(&BTreeSet::from(["logging", "tools"])), "{offered:?}");
+        assert!(
+            offered.contains("tools") && offered.is_subset(&BTreeSet::from(["logging", "resources", "tools"])),
+            "{offered:?}"
+        );
         // What is offered is served, and what is not is unknown.
         let level = server.request("logging/setLevel", json!({"level": "error"}));
         assert_eq!(level.failure().map(|failure| failure.code), (!offered.contains("logging")).then_some(Some(-32601)));
@@ -276,8 +279,6 @@ fn a_cursor_that_nobody_gave_is_refused() {
 #[test]
 fn methods_of_capabilities_that_are_not_offered_are_unknown() {
     let methods = [
-        "resources/list",
-        "resources/read",
         "resources/templates/list",
         "prompts/list",
         "prompts/get",
