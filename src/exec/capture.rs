@@ -21,7 +21,7 @@ pub struct Captured {
 impl Captured {
     /// Adds what was read, keeping no more than `cap` bytes from the beginning, and no more than two and a half times
     /// that in all.
-    pub fn push(&mut self, chunk: &[u8], cap: usize) {
+    pub(super) fn push(&mut self, chunk: &[u8], cap: usize) {
         let (first, rest) = chunk.split_at(cap.saturating_sub(self.bytes.len()).min(chunk.len()));
         self.bytes.extend_from_slice(first);
         self.total_bytes += chunk.len() as u64;
@@ -41,7 +41,7 @@ impl Captured {
     }
 
     /// Nothing follows any more.
-    pub fn settled(mut self) -> Self {
+    pub(super) fn settled(mut self) -> Self {
         self.settle();
         self
     }
@@ -67,6 +67,13 @@ impl Captured {
     /// All of a stream.
     pub fn whole(bytes: Vec<u8>) -> Self {
         Self { total_bytes: bytes.len() as u64, bytes, end: Vec::new(), truncated: false }
+    }
+
+    /// Of a stream that is longer than `cap` bytes, beginning and end.
+    pub fn cut(bytes: &[u8], cap: usize) -> Self {
+        let mut captured = Self::default();
+        captured.push(bytes, cap);
+        captured.settled()
     }
 
     /// As text: all of it, or beginning and end, by lines if there are some, with a line between them that says how much is
@@ -133,10 +140,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn cut(text: &[u8], cap: usize) -> Captured {
-        let mut captured = Captured::default();
-        captured.push(text, cap);
-        captured.settle();
-        captured
+        Captured::cut(text, cap)
     }
 
     #[test]

@@ -67,7 +67,7 @@ pub struct Output {
     /// Where `follow_command` reads on.
     #[serde(skip_serializing_if = "Option::is_none")]
     cursor: Option<u64>,
-    /// All of what was folded or cut, for read_file
+    /// All of what was folded or cut, for `read_file`
     #[serde(skip_serializing_if = "Vec::is_empty")]
     logs: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]

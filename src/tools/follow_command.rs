@@ -62,7 +62,7 @@ pub struct Followed {
     cursor: u64,
     skipped_bytes: u64,
     running: bool,
-    /// All of what was folded or cut, for read_file
+    /// All of what was folded or cut, for `read_file`
     #[serde(skip_serializing_if = "Option::is_none")]
     log: Option<String>,
     /// Where the line begins that `until` matches.

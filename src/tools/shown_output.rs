@@ -43,9 +43,7 @@ fn shown(
     most: usize,
 ) -> ShownOutput {
     if text.len() > most {
-        let mut cut = Captured::default();
-        cut.push(text.as_bytes(), most);
-        text = cut.settled().text().into_owned();
+        text = Captured::cut(text.as_bytes(), most).text().into_owned();
     }
     let mut notes = Vec::new();
     let log = (text != stream.text()).then(|| {
