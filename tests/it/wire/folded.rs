@@ -92,7 +92,7 @@ fn a_reply_is_as_long_as_it_may_be() {
     let read = server.call("read_file", json!({"path": "squares", "maxTokens": 20}));
     let lines = "0 is a square\n1 is a square\n4 is a square\n9 is a square\n";
     assert_eq!(read.all_texts(), [lines, "[lines 1-4 of 300; next offset 5]"]);
-    tree.file("work/long", &format!("{}\nend\n", "x".repeat(100)));
+    tree.file("work/long", format!("{}\nend\n", "x".repeat(100)));
     let read = server.call("read_file", json!({"path": "long", "maxTokens": 3}));
     assert_eq!(
         read.all_texts(),
