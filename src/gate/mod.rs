@@ -7,6 +7,7 @@
 mod blocked_list;
 mod door;
 mod filling;
+mod judge;
 mod learned;
 mod net_log;
 mod player;

@@ -13,7 +13,7 @@ fn credential(name: &str, secret: &str, place: &str) -> Credential {
 }
 
 fn to(host: &str, port: u16) -> Destination {
-    Destination { host: Host::Name(host.to_owned()), port }
+    Destination { transport: Transport::Tcp, host: Host::Name(host.to_owned()), port }
 }
 
 /// A request of this path.
@@ -109,7 +109,8 @@ fn a_password_is_put_in_the_place_of_its_stand_in() {
     assert_eq!(all.password(&good, b"another"), b"another");
     assert_eq!(all.password(&other, stand_in.as_bytes()), stand_in.as_bytes());
     let with_port: Place = "postgres://[::1]:5433".parse().unwrap();
-    let there = Destination { host: Host::Address("::1".parse().unwrap()), port: 5433 };
+    let host = Host::Address("::1".parse().unwrap());
+    let there = Destination { transport: Transport::Tcp, host, port: 5433 };
     assert!(
         with_port.names(&there)
             && "postgres://[::1]".parse::<Place>().unwrap().names(&Destination { port: 5432, ..there })
