@@ -482,7 +482,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -840,7 +840,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -1144,7 +1144,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -1387,7 +1387,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -1626,7 +1626,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -1850,7 +1850,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -2074,7 +2074,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -2403,7 +2403,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -2634,7 +2634,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -2869,7 +2869,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -3100,7 +3100,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -3343,7 +3343,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -3581,7 +3581,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -3819,7 +3819,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -4145,7 +4145,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -4383,7 +4383,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -4633,7 +4633,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -4857,7 +4857,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -5100,7 +5100,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -5987,7 +5987,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -6211,7 +6211,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -6435,7 +6435,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -6771,7 +6771,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -6995,7 +6995,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -7261,7 +7261,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -7485,7 +7485,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -7709,7 +7709,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -8004,7 +8004,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -8228,7 +8228,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -8452,7 +8452,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -8676,7 +8676,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -8970,7 +8970,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -9194,7 +9194,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -9418,7 +9418,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -9741,7 +9741,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -10011,7 +10011,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -10250,7 +10250,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -10489,7 +10489,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -10713,7 +10713,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)

@@ -70,8 +70,8 @@ pub struct Options {
     ///
     /// Repeatable. RULE is a host, `*.` and a host, an address or a network, each with `:PORT` or `:*` behind it or for ports 80 and
     /// 443, or a set such as @npm (`replay net sets` lists them), or requests, such as `GET,HEAD https://api.example.com/v1/**`, or
-    /// for datagrams `udp://`, a host and a port. An
-    /// allowed name leads to a private address only if that is allowed, too. Commands keep a loopback of their own.
+    /// datagrams, such as `udp://ntp.example.com:123`. An allowed name leads to a private address only if that is allowed, too.
+    /// Commands keep a loopback of their own.
     #[arg(long, global = true, help_heading = WALLS, value_name = "RULE")]
     pub allow_net: Vec<String>,
     /// Keep commands from these hosts, of those that --allow-net allows

@@ -1,22 +1,26 @@
-//! What one command may reach by the rules, and what of it was blocked; `judge` is about its requests.
+//! What one command may reach by the rules, and what of it was blocked.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
+use http::header::UPGRADE;
+use http::request;
+use http::uri::Scheme;
+
 use super::blocked_list::BlockedList;
 use super::filling::Filling;
-use super::judge::Judge;
 use super::watching::{Decision, Ruling, Watch};
-use crate::egress::{Credentials, Destination, Host, Rules, Transport, canonical, danger};
+use crate::egress::{Credentials, Destination, Host, RequestLine, Rules, Transport, Verdict, canonical, danger};
 use crate::exec::{Blocked, Guarded, ProgramName};
+use crate::limits::MAX_SHOWN_URL_BYTES;
 use crate::record::Target;
 use crate::record::proxy::{Door, Inspector, Misfit, RealPassword, Refusal};
 
 /// Cheap to clone; all clones are the same.
 #[derive(Clone, Debug)]
 pub struct RuledDoor {
-    pub(super) rules: Arc<Rules>,
+    rules: Arc<Rules>,
     credentials: Arc<Credentials>,
     /// Whether commands have a loopback device that is theirs.
     has_loopback: bool,
@@ -64,7 +68,7 @@ impl RuledDoor {
     }
 
     /// What was asked for there if it was more than a connection, what no rule allows or one denies, and the rule that would allow it.
-    pub(super) fn add(
+    fn add(
         &self,
         target: &Target,
         asked: Option<String>,
@@ -92,7 +96,7 @@ impl RuledDoor {
     }
 
     /// A connection to this address is made, or datagrams go there, or what was `asked` for is passed on.
-    pub(super) fn allow(
+    fn allow(
         &self,
         transport: Transport,
         target: &Target,
@@ -108,7 +112,7 @@ impl RuledDoor {
     }
 
     /// A connection or a request was ended, since what was said does not fit the target.
-    pub(super) fn end(&self, target: &Target, misfit: &Misfit, by: ProgramName) -> Blocked {
+    fn end(&self, target: &Target, misfit: &Misfit, by: ProgramName) -> Blocked {
         let opening = || {
             let to = destination(Transport::Tcp, target)?;
             let rule = self.rules.opens(&to).map(|(flag, rule)| format!("{flag} '{rule}'"));
@@ -199,5 +203,42 @@ impl Door for RuledDoor {
 
     fn ended(&self, target: &Target, misfit: Misfit, by: ProgramName) {
         self.end(target, &misfit, by);
+    }
+}
+
+/// Judges the requests of one opened connection.
+struct Judge {
+    door: RuledDoor,
+    target: Target,
+    to: Destination,
+    by: ProgramName,
+}
+
+impl Inspector for Judge {
+    fn request(&self, head: &mut request::Parts) -> Result<(), Refusal> {
+        let (is_tls, may_switch) = (head.uri.scheme() == Some(&Scheme::HTTPS), head.headers.contains_key(UPGRADE));
+        let line = RequestLine { is_tls, method: head.method.as_str(), path: head.uri.path(), may_switch };
+        let url = head.uri.to_string();
+        let url = url.split('?').next().unwrap_or_default();
+        let end = url.floor_char_boundary(MAX_SHOWN_URL_BYTES);
+        let rest = if end < url.len() { "..." } else { "" };
+        let asked = format!("{} {}{rest}", line.method, &url[..end]);
+        let missing = || Some(self.to.rule_for(line).to_string());
+        let (why, rule) = match self.door.rules.judge(&self.to, line) {
+            Verdict::Allowed => {
+                self.door.allow(self.to.transport, &self.target, Some(&asked), None, self.by);
+                return Ok(());
+            }
+            Verdict::Missing => (None, missing()),
+            Verdict::OddPath => (Some("servers read its path in several ways"), missing()),
+            Verdict::OddMethod => (Some("a method is in capital letters"), None),
+            Verdict::Denied => (Some("--deny-net names it"), None),
+        };
+        let blocked = self.door.add(&self.target, Some(asked), None, why.map(str::to_owned), self.by, rule);
+        Err(Refusal(blocked.to_string()))
+    }
+
+    fn misfit(&self, misfit: Misfit) -> Refusal {
+        Refusal(self.door.end(&self.target, &misfit, self.by).to_string())
     }
 }

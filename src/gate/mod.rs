@@ -7,7 +7,6 @@
 mod blocked_list;
 mod door;
 mod filling;
-mod judge;
 mod learned;
 mod net_log;
 mod player;

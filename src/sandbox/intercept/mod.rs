@@ -4,7 +4,8 @@
 //! the address and on its own descriptor of the same socket: TCP connections go to the server's listening socket, whichever
 //! address was wanted, and questions of names to its socket for those. The destination travels in the loopback address that
 //! is connected to (`127.64.0.0/10`), of which the server has heard before. Connections of the command to servers of its own
-//! are let through, and any other datagram is refused as if there were no route, so that programs fall back to TCP.
+//! are let through. Other datagrams go to a socket that the server has for their place (`relays.rs`), if it says so, or are refused as
+//! if there were no route, so that programs fall back to TCP.
 //!
 //! A connection waits until the server has decided about it, which calls the real server meanwhile; one that is refused is led
 //! to where nobody listens, so that the kernel refuses it in its own way. A socket that does not block
