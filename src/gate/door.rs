@@ -6,16 +6,18 @@ use std::sync::Arc;
 
 use http::header::UPGRADE;
 use http::request;
-use http::uri::Scheme;
+use http::uri::Scheme as UriScheme;
 
 use super::blocked_list::BlockedList;
 use super::filling::Filling;
 use super::watching::{Decision, Ruling, Watch};
-use crate::egress::{Credentials, Destination, Host, RequestLine, Rules, Transport, Verdict, canonical, danger};
+use crate::egress::{
+    Credential, Credentials, Destination, Host, RequestLine, Rules, Scheme, Transport, Verdict, canonical, danger,
+};
 use crate::exec::{Blocked, Guarded, ProgramName};
 use crate::limits::MAX_SHOWN_URL_BYTES;
 use crate::record::Target;
-use crate::record::proxy::{Door, Inspector, Misfit, RealPassword, Refusal};
+use crate::record::proxy::{Door, Inspector, Known, Misfit, Refusal, StandIn};
 
 /// Cheap to clone; all clones are the same.
 #[derive(Clone, Debug)]
@@ -196,9 +198,23 @@ impl Door for RuledDoor {
         Some(Arc::new(Filling::new(judge, to, Box::new(refuse), Arc::clone(&self.credentials))))
     }
 
-    fn password(&self, target: &Target) -> Option<Box<RealPassword>> {
-        let (to, credentials) = (destination(Transport::Tcp, target)?, Arc::clone(&self.credentials));
-        credentials.log_in(&to).then(|| Box::new(move |given: &[u8]| credentials.password(&to, given)) as _)
+    fn login(&self, target: &Target) -> Option<StandIn> {
+        let to = destination(Transport::Tcp, target)?;
+        let known = |scheme| {
+            let meant = self.credentials.for_login(scheme, &to).into_iter();
+            let known = |it: &Credential| Known {
+                stand_in: it.stand_in.clone().into_bytes(),
+                secret: it.secret.bytes().to_vec(),
+            };
+            Some(meant.map(known).collect::<Vec<_>>()).filter(|known| !known.is_empty())
+        };
+        if let Some(known) = known(Scheme::Postgres) {
+            return Some(StandIn::Postgres(Box::new(move |given| {
+                let meant = known.iter().find(|known| known.stand_in == given);
+                meant.map_or(given, |known| &known.secret).to_vec()
+            })));
+        }
+        known(Scheme::MySql).map(StandIn::MySql)
     }
 
     fn ended(&self, target: &Target, misfit: Misfit, by: ProgramName) {
@@ -216,7 +232,7 @@ struct Judge {
 
 impl Inspector for Judge {
     fn request(&self, head: &mut request::Parts) -> Result<(), Refusal> {
-        let (is_tls, may_switch) = (head.uri.scheme() == Some(&Scheme::HTTPS), head.headers.contains_key(UPGRADE));
+        let (is_tls, may_switch) = (head.uri.scheme() == Some(&UriScheme::HTTPS), head.headers.contains_key(UPGRADE));
         let line = RequestLine { is_tls, method: head.method.as_str(), path: head.uri.path(), may_switch };
         let url = head.uri.to_string();
         let url = url.split('?').next().unwrap_or_default();

@@ -25,7 +25,7 @@ const IDLE: Duration = Duration::from_secs(DATAGRAM_IDLE_SECS);
 /// A socket of the program's, with the one by which its datagrams leave.
 struct Association {
     way: Arc<Way>,
-    /// What passes answers back, until nothing has come or gone for [`IDLE`].
+    /// What passes answers back.
     answers: AbortHandle,
 }
 
@@ -82,7 +82,7 @@ pub async fn serve(shared: Arc<Hub>, associations: Arc<Semaphore>, told: Datagra
         let (Some(place), Ok(real)) = (room(&associations, &mut of_peers), real) else { continue };
         let way = Arc::new(Way { real, used: Mutex::new(Instant::now()) });
         let _ = way.real.send(&data).await;
-        let answers = answering.spawn(answer(Arc::clone(&way), Arc::clone(&inside), peer, place));
+        let answers = answering.spawn(answer(Arc::clone(&way), Arc::clone(&inside), peer, place, IDLE));
         of_peers.insert(peer, Association { way, answers });
     }
 }
@@ -100,10 +100,16 @@ fn room(
     None
 }
 
-/// Passes answers back; whose they were, once the association is over.
-async fn answer(way: Arc<Way>, inside: Arc<UdpSocket>, peer: SocketAddr, _place: OwnedSemaphorePermit) -> SocketAddr {
+/// Passes answers back until nothing has come or gone for so long; whose they were.
+async fn answer(
+    way: Arc<Way>,
+    inside: Arc<UdpSocket>,
+    peer: SocketAddr,
+    _place: OwnedSemaphorePermit,
+    idle: Duration,
+) -> SocketAddr {
     loop {
-        let until = way.used() + IDLE;
+        let until = way.used() + idle;
         match timeout_at(until, receive(&way.real)).await {
             Ok(Ok((data, _))) => {
                 way.use_now();
@@ -111,7 +117,7 @@ async fn answer(way: Arc<Way>, inside: Arc<UdpSocket>, peer: SocketAddr, _place:
             }
             // Nobody is there now (ip(7), ICMP); somebody may be later.
             Ok(Err(_)) => {}
-            Err(_) if way.used() + IDLE > until => {}
+            Err(_) if way.used() + idle > until => {}
             Err(_) => return peer,
         }
     }
@@ -148,4 +154,41 @@ async fn reach(shared: &Arc<Hub>, target: &Target, by: ProgramName) -> io::Resul
         }
     }
     Err(failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    #[test]
+    fn associations_end_when_nothing_passes_and_make_room_for_others() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let here = || async { UdpSocket::bind("127.0.0.1:0").await.unwrap() };
+            let (server, program, inside) = (here().await, here().await, Arc::new(here().await));
+            let way = || async {
+                let real = here().await;
+                real.connect(server.local_addr().unwrap()).await.unwrap();
+                Arc::new(Way { real, used: Mutex::new(Instant::now()) })
+            };
+            let (associations, mut of_peers) = (Arc::new(Semaphore::new(1)), HashMap::new());
+            let (first, peer) = (way().await, program.local_addr().unwrap());
+            let place = room(&associations, &mut of_peers).unwrap();
+            let real = first.real.local_addr().unwrap();
+            let (idle, long) = (Duration::from_millis(50), Duration::from_mins(10));
+            let answers = tokio::spawn(answer(Arc::clone(&first), Arc::clone(&inside), peer, place, idle));
+            server.send_to(b"back", real).await.unwrap();
+            assert_eq!(receive(&program).await.unwrap(), (b"back".to_vec(), inside.local_addr().unwrap()));
+            let begun = first.used();
+            assert_eq!(answers.await.unwrap(), peer);
+            assert!(begun.elapsed() >= idle);
+            let place = room(&associations, &mut of_peers).unwrap();
+            let answers = tokio::spawn(answer(Arc::clone(&first), inside, peer, place, long));
+            of_peers.insert(peer, Association { way: first, answers: answers.abort_handle() });
+            assert!(room(&associations, &mut of_peers).is_none() && of_peers.is_empty());
+            assert!(answers.await.unwrap_err().is_cancelled());
+            assert!(room(&associations, &mut of_peers).is_some());
+        });
+    }
 }

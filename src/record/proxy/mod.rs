@@ -14,6 +14,7 @@ mod hub;
 mod login;
 mod misfit;
 mod miss;
+mod mysql_login;
 mod nameserver;
 mod opened;
 mod opening;
@@ -47,10 +48,11 @@ use tokio::time::timeout;
 
 use self::attempts::{Attempts, Decision};
 use self::hub::Hub;
-pub use self::login::RealPassword;
+pub use self::login::StandIn;
 pub use self::misfit::Misfit;
 pub use self::opened::{Inspector, Refusal, Rewriter};
 pub use self::outcome::{Counts, Note, Recorded};
+pub use crate::record::protocol::mysql::login::Known;
 
 use self::stream::Stream;
 use crate::budget::Account;
@@ -128,8 +130,8 @@ pub trait Door: Send + Sync {
     fn leads_to(&self, transport: Transport, target: &Target, address: IpAddr, by: ProgramName) -> bool;
     /// Who judges what is asked for on a connection that was admitted, if it has to be opened for that.
     fn opens(&self, target: &Target, by: ProgramName) -> Option<Arc<dyn Inspector>>;
-    /// What gives the real password of a login to a database, if programs that connect there do not have it.
-    fn password(&self, _target: &Target) -> Option<Box<RealPassword>> {
+    /// How programs log in to a database there, if they do not have its password.
+    fn login(&self, _target: &Target) -> Option<StandIn> {
         None
     }
     /// A connection that was admitted was ended: what was said first does not fit the target.

@@ -22,7 +22,7 @@ pub async fn dial(context: &Context) -> io::Result<Stream> {
         return Err(io::Error::from_raw_os_error(libc::EACCES));
     }
     let server = shared.dial(target, |address| door.leads_to(Transport::Tcp, target, address, by)).await?;
-    let opens = || door.opens(target, by).is_some() || door.password(target).is_some();
+    let opens = || door.opens(target, by).is_some() || door.login(target).is_some();
     let is_judged = target.host.parse::<IpAddr>().is_err() || opens();
     let is_looked_at = !matches!(shared.mode, Mode::Pass) && is_judged;
     if is_looked_at { behind_door(context, server) } else { Ok(Stream::new(server)) }
