@@ -278,12 +278,11 @@ mod tests {
     fn who_proves_nothing_is_asked_and_then_refused() {
         let greeting = Greeting::read(&greeting(b"client_ed25519", u32::MAX)).unwrap();
         for (method, proof) in [(&b"client_ed25519"[..], &b"x"[..]), (NATIVE, b""), (CACHING, &[0; 32])] {
-            let question = match Hello::read(&hello(method, proof)).unwrap().secret(&greeting, &known()) {
-                Ok(_) => panic!("it proves nothing"),
-                Err(question) => question,
+            let known = known();
+            let Err(question) = Hello::read(&hello(method, proof)).unwrap().secret(&greeting, &known) else {
+                panic!("it proves nothing")
             };
             assert_eq!(question.asks(), [b"\xfemysql_native_password\0", CHALLENGE, b"\0"].concat());
-            let known = known();
             let proof = prove(NATIVE, b"stand-in", CHALLENGE).unwrap();
             assert!(question.answered(&proof, &known).is_some_and(|known| known.secret == b"pencil"));
             assert!(question.answered(b"", &known).is_none());
