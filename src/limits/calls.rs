@@ -12,6 +12,12 @@ pub const MAX_KEPT_SOCKETS: usize = 4096;
 pub const MAX_INTERCEPTED_BYTES: usize = 256 * 1024;
 /// Largest datagram over IPv4, in bytes.
 pub const MAX_DATAGRAM_BYTES: usize = 65_507;
+/// Places that one command may send datagrams to by rule.
+pub const MAX_DATAGRAM_PLACES: usize = 256;
+/// Sockets by which datagrams of one command leave at once: for one more, the one of its place goes that was not used for longest.
+pub const MAX_DATAGRAM_ASSOCIATIONS: usize = 1024;
+/// How long such a socket stays when nothing passes it, in seconds (RFC 4787, 4.3: not less than two minutes).
+pub const DATAGRAM_IDLE_SECS: u64 = 120;
 /// How long a connection waits until the server has heard of it, in milliseconds.
 pub const SERVER_HEARS_MS: u64 = 5_000;
 /// How long a connection of a socket that does not block is held until it is known whether its server is there, in

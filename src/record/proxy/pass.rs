@@ -38,9 +38,9 @@ pub async fn converse(context: &Context, client: Stream, server: Stream) -> io::
             door.ended(target, misfit.clone(), context.by);
         }
     };
-    if let Some(real) = door.and_then(|door| door.password(target)) {
+    if let Some(stand_in) = door.and_then(|door| door.login(target)) {
         return tokio::select! {
-            served = login::serve(context, &*real, client, server) => served,
+            served = login::serve(context, stand_in, client, server) => served,
             () = context.stopped() => Ok(()),
         };
     }
