@@ -375,7 +375,7 @@ def attempt(one: World, server: Server, kind: str, client: tuple, www: pathlib.P
     line = line.replace("@REPOSITORY", f"{www}/repository.git")
     one.wire.take()
     begun = time.monotonic()
-    said = server.sh(f'd=$(mktemp -d); ( {line} ); s=$?; chmod -R u+w "$d"; rm -rf "$d"; exit $s', 100)
+    said = server.sh(f'd=$(mktemp -d); ( {line} ); s=$?; chmod -R u+w "$d"; rm -rf "$d"; exit $s', 60)
     took = time.monotonic() - begun
     arrived = one.wire.take()
     seconds = f", {took:.0f} s" if took >= 5 else ""

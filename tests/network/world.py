@@ -3,6 +3,7 @@ everything that is sent there. Also a client of the server of tools."""
 
 import contextlib
 import http.server
+import io
 import json
 import os
 import pathlib
@@ -17,10 +18,10 @@ import tempfile
 import threading
 
 NOBODY = 65534
-ALLOWED, DENIED, PLAIN, PRIVATE, METADATA = "11.0.0.2", "11.0.0.3", "11.0.0.6", "10.0.0.9", "169.254.169.254"
+ALLOWED, DENIED, SECOND, PLAIN, PRIVATE, METADATA = "11.0.0.2", "11.0.0.3", "11.0.0.5", "11.0.0.6", "10.0.0.9", "169.254.169.254"
 ALLOWED_6, CLOSED_6 = "2a00::2", "2a00::3"
 RESOLVER = "11.0.0.4"
-ADDRESSES = [ALLOWED, DENIED, PLAIN, PRIVATE, METADATA, ALLOWED_6, CLOSED_6, RESOLVER]
+ADDRESSES = [ALLOWED, DENIED, SECOND, PLAIN, PRIVATE, METADATA, ALLOWED_6, CLOSED_6, RESOLVER]
 PATH = "/opt/netclients/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -75,6 +76,7 @@ class World:
         self.place = pathlib.Path(tempfile.mkdtemp(prefix="world-"))
         self.place.chmod(0o755)
         self.asked: list[str] = []
+        self.heads: list[str] = []
         run("ip", "link", "set", "lo", "up")
         for address in ADDRESSES:
             run("ip", "addr", "add", address, "dev", "lo")
@@ -133,6 +135,8 @@ class World:
             protocol_version = "HTTP/1.1"
 
             def log_message(self, form, *values):
+                if hasattr(self, "headers"):
+                    world.heads.append(str(self.headers))
                 world.asked.append(f"{address}:{port} {self.headers.get('Host') if hasattr(self, 'headers') else '-'} {form % values}")
 
             def do_POST(self):
@@ -142,6 +146,19 @@ class World:
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
                 self.wfile.write(body)
+
+            def send_head(self):
+                # A body of a request is none of the next one.
+                self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                # What it was told.
+                if self.path.endswith("/echo"):
+                    body = str(self.headers).encode()
+                    self.log_request(200)
+                    self.send_response_only(200)
+                    self.send_header("Content-Length", str(len(body)))
+                    self.end_headers()
+                    return io.BytesIO(body)
+                return super().send_head()
 
         def serve(stream: socket.socket) -> None:
             if port == 443:
@@ -161,12 +178,13 @@ def run(*words, **more) -> subprocess.CompletedProcess:
 class Server:
     """The server of tools, spoken to over its standard input and output."""
 
-    def __init__(self, program: str, work: pathlib.Path, flags: list[str], nobody: bool = False, environment: dict[str, str] = {}) -> None:
+    def __init__(self, program: str, work: pathlib.Path, flags: list[str], nobody: bool = False, environment: dict[str, str] = {},
+                 inherited: list[int] = []) -> None:
         who = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--"] if nobody else []
         whole = [*who, program, "--mcp-server", "--allow", f"{work}:rw", *flags]
         environment = {"PATH": PATH, "LANG": "C.UTF-8", **environment}
         self.errors = tempfile.TemporaryFile()
-        self.process = subprocess.Popen(whole, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, env=environment, cwd=work)
+        self.process = subprocess.Popen(whole, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, env=environment, cwd=work, pass_fds=inherited)
         self.lines: queue.Queue[bytes] = queue.Queue()
         threading.Thread(target=self.read, daemon=True).start()
         self.id = 0
