@@ -26,7 +26,7 @@ import time
 import zipfile
 
 import world
-from world import ALLOWED, ALLOWED_6, CLOSED_6, PLAIN, Server, World, run
+from world import ALLOWED, ALLOWED_6, CLOSED_6, PLAIN, SILENT_6, Server, World, run
 
 HOSTS = {
     "web.example.com": [ALLOWED],
@@ -39,6 +39,7 @@ HOSTS = {
     "db.example.com": [ALLOWED],
     "both.example.com": [CLOSED_6, ALLOWED],
     "six.example.com": [ALLOWED_6],
+    "slow.example.com": [SILENT_6, ALLOWED],
     "elsewhere.example.com": [world.DENIED],
 }
 WEB = "web.example.com"
@@ -138,6 +139,7 @@ CLIENTS = [
     ("Python's asyncio", ["python3"], WEB, 443, "/usr/bin/python3 asyncio_fetch.py", "hello"),
     ("asyncio, happy eyeballs", ["python3"], "both.example.com", 80, "/usr/bin/python3 asyncio_fetch.py both", "hello"),
     ("curl, happy eyeballs", ["curl"], "both.example.com", 80, "curl -sS http://both.example.com/hello", "hello"),
+    ("curl, IPv6 that does not answer", ["curl"], "slow.example.com", 80, "curl -sS http://slow.example.com/hello", "hello"),
     ("curl, IPv6 alone", ["curl"], "six.example.com", 80, "curl -sS http://six.example.com/hello", "hello"),
 ]
 HTTP_PORTS = (80, 443)
@@ -250,6 +252,7 @@ def servers(one: World, www: pathlib.Path) -> None:
     """All that clients ask for, each at its port."""
     for address, port in [(ALLOWED, 80), (ALLOWED, 443), (PLAIN, 80), (ALLOWED_6, 80), (world.DENIED, 80), (world.DENIED, 443)]:
         one.files(address, port, www)
+    one.silence(SILENT_6, 80)
     log = (one.place / "servers.log").open("w")
     as_nobody = ["setpriv", f"--reuid={world.NOBODY}", f"--regid={world.NOBODY}", "--clear-groups", "--"]
 

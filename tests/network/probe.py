@@ -32,7 +32,7 @@ def ask(stream, *pieces):
     for piece in pieces:
         stream.sendall(piece)
     answer = read(stream)
-    return f"{answer[:40]!r} x{answer.count(b'HTTP/1.')}"
+    return " ".join(["answered", *[line[9:12].decode() for line in answer.split(b"\r\n") if line.startswith(b"HTTP/1.1 ")]])
 
 
 def to(host, port=80, *pieces):
@@ -174,7 +174,7 @@ def flipped():
             result = libc.connect(one.fileno(), name, 16)
             what = "connected" if result == 0 else errno.errorcode[ctypes.get_errno()]
             came[what] = came.get(what, 0) + 1
-    return "both" if len(came) == 2 else str(came)
+    return " and ".join(sorted(came))
 
 
 def flipped_descriptor():
@@ -376,10 +376,7 @@ def questions():
 
 def rebinding():
     """The name leads to a public address and to a private one, in turn."""
-    came = set()
-    for _ in range(30):
-        came.add(outcome(lambda: to("rebind.example.com", 80, b"GET /hello HTTP/1.1\r\nHost: rebind.example.com\r\nConnection: close\r\n\r\n")[:20]))
-    return sorted(came)
+    return to("rebind.example.com", 80, b"GET /hello HTTP/1.1\r\nHost: rebind.example.com\r\nConnection: close\r\n\r\n")
 
 
 def spellings():
@@ -387,12 +384,12 @@ def spellings():
              "0.0.0.0", "0", "::", "::ffff:0.0.0.0", "::ffff:127.0.0.1", "127.1", "169.254.169.254", "::ffff:169.254.169.254", "0251.0376.0251.0376",
              "2852039166", "fe80::1%1", "２.０.０.２", "11。0。0。3", "224.0.0.1", "255.255.255.255"]
     # Own loopback answers with a refusal; what else there is is no rule's.
-    return every(*[lambda host=host: to(host)[:16] for host in hosts])
+    return every(*[lambda host=host: to(host) for host in hosts])
 
 
 def names():
     def get(host, said=None):
-        return lambda: to(host, 80, f"GET /hello HTTP/1.1\r\nHost: {said or host}\r\nConnection: close\r\n\r\n".encode())[:14]
+        return lambda: to(host, 80, f"GET /hello HTTP/1.1\r\nHost: {said or host}\r\nConnection: close\r\n\r\n".encode())
 
     return every(get("web.example.com."), get("WEB.Example.COM"), get("web.example.com", "web.example.com."), get("web.example.com", "WEB.example.com:80"),
                  get("elsewhere.example.com."), get("ELSEWHERE.example.com"), get("web.example.com.elsewhere.example.com"), get("web。example.com"),
@@ -418,7 +415,7 @@ def hellos():
     bad = struct.pack(">HHHBH", 0, len(other) + 5, len(other) + 3, 0, len(other)) + other
 
     def said(*pieces):
-        return lambda: to("web.example.com", 443, *pieces)[:12]
+        return lambda: to("web.example.com", 443, *pieces)
 
     return every(
         said(records(hello(other))), said(records(hello(web, other))), said(records(hello(other, web))), said(records(hello(web, more=bad))),
@@ -437,11 +434,11 @@ def over_tls(*pieces, host="opened.example.com", server_name=None, offers=("http
 
 def fronting():
     def said(host, **more):
-        return lambda: ask(over_tls(**more), f"GET /ok/hello HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())[:16]
+        return lambda: ask(over_tls(**more), f"GET /ok/hello HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
 
     absolute = b"GET https://elsewhere.example.com/ok/bad HTTP/1.1\r\nHost: opened.example.com\r\nConnection: close\r\n\r\n"
     return every(said("opened.example.com"), said("elsewhere.example.com"), said("web.example.com"), said("opened.example.com", server_name="elsewhere.example.com"),
-                 lambda: ask(over_tls(), absolute)[:16])
+                 lambda: ask(over_tls(), absolute))
 
 
 def frame(kind_, flags, stream, body):
@@ -489,7 +486,7 @@ def smuggling():
     bad = b"GET /bad HTTP/1.1\r\nHost: opened.example.com\r\nConnection: close\r\n\r\n"
 
     def post(*fields, body):
-        return lambda: ask(over_tls(), "\r\n".join(["POST /ok/post HTTP/1.1", "Host: opened.example.com", *fields, "", ""]).encode("latin-1") + body)[:14]
+        return lambda: ask(over_tls(), "\r\n".join(["POST /ok/post HTTP/1.1", "Host: opened.example.com", *fields, "", ""]).encode("latin-1") + body)
 
     chunked = "Transfer-Encoding: chunked"
     return every(
@@ -511,18 +508,18 @@ def smuggling():
         post("Connection: Content-Length", "Content-Length: 3", body=b"abc"),
         post("Expect: 100-continue", "Content-Length: 0", body=bad),
         post("Upgrade: h2c", "Connection: Upgrade", body=bad),
-        lambda: ask(over_tls(), b"GET /ok/hello HTTP/1.1\r\nHost: opened.example.com\r\nContent-Length: %d\r\n\r\n" % len(bad) + bad + bad)[:14],
-        lambda: ask(over_tls(), b"GET /ok/hello\rHTTP/1.1\r\nHost: opened.example.com\r\n\r\n")[:14],
-        lambda: ask(over_tls(), b"GET /ok/../bad HTTP/1.1\r\nHost: opened.example.com\r\nConnection: close\r\n\r\n")[:14],
-        lambda: ask(over_tls(), b"GET /ok/%2e%2e/bad HTTP/1.1\r\nHost: opened.example.com\r\nConnection: close\r\n\r\n")[:14],
-        lambda: ask(over_tls(), b"GET /ok/\xc0\xae\xc0\xae/bad HTTP/1.1\r\nHost: opened.example.com\r\nConnection: close\r\n\r\n")[:14],
+        lambda: ask(over_tls(), b"GET /ok/hello HTTP/1.1\r\nHost: opened.example.com\r\nContent-Length: %d\r\n\r\n" % len(bad) + bad + bad),
+        lambda: ask(over_tls(), b"GET /ok/hello\rHTTP/1.1\r\nHost: opened.example.com\r\n\r\n"),
+        lambda: ask(over_tls(), b"GET /ok/../bad HTTP/1.1\r\nHost: opened.example.com\r\nConnection: close\r\n\r\n"),
+        lambda: ask(over_tls(), b"GET /ok/%2e%2e/bad HTTP/1.1\r\nHost: opened.example.com\r\nConnection: close\r\n\r\n"),
+        lambda: ask(over_tls(), b"GET /ok/\xc0\xae\xc0\xae/bad HTTP/1.1\r\nHost: opened.example.com\r\nConnection: close\r\n\r\n"),
     )
 
 
 def relays():
     """A relay at an allowed host, and one for whom that is the whole port."""
     def said(text, host="web.example.com", port=80):
-        return lambda: to(host, port, text)[:16]
+        return lambda: to(host, port, text)
 
     return every(
         said(b"CONNECT elsewhere.example.com:80 HTTP/1.1\r\nHost: elsewhere.example.com:80\r\n\r\n" + GET),
@@ -567,7 +564,7 @@ def left_behind():
 
 
 ATTEMPTS = {
-    "control": lambda: every(lambda: to("web.example.com", 80, GOOD), lambda: to("11.0.0.6", 80, GOOD)),
+    "none: what is allowed": lambda: every(lambda: to("web.example.com", 80, GOOD), lambda: to("11.0.0.6", 80, GOOD)),
     "plain HTTP": lambda: every(lambda: to("elsewhere.example.com"), lambda: to("11.0.0.3"), lambda: to("web.example.com"), lambda: to("11.0.0.2", 80, GOOD)),
     "relays through allowed hosts": relays,
     "variables unset, proxies of programs": without_variables,

@@ -218,16 +218,15 @@ def ways(one: World, arguments: argparse.Namespace) -> int:
                         until = time.monotonic() + 30
                         while not (work / "give").exists() and time.monotonic() < until:
                             time.sleep(0.01)
-                    said = server.sh(f"/usr/bin/python3 probe.py '{row}'", 60)
-                    came = said.split("\n[")[0].strip()
+                    # What the server was told of a name it may use for a while, but each command asks anew.
+                    times = 8 if row == "rebinding" else 1
+                    said = "".join(server.sh(f"/usr/bin/python3 probe.py '{row}'", 60) for _ in range(times))
+                    came = " ".join(re.sub(r"(?m)^\[.*", "", said).split())
                     left = {place for place in one.wire.take() if place not in MAY_ARRIVE and not place.startswith(f"{RESOLVER}:")}
                     left |= {line for line in one.asked if not good(line)}
                     left |= {f"name {name}" for name in names if not re.fullmatch(r"rebind\.example\.com|(?!evil\.wild).+\.wild\.example\.com", name, re.IGNORECASE)}
-                    if os.environ.get("SHOW"):
-                        print(names, collections.Counter(one.asked), said, file=sys.stderr)
-                    blocked = len(re.findall(r"blocked: ", said))
                     cells[row, column] = came
-                    print(f"{column}: {row}: {came} | told {blocked}", file=sys.stderr, flush=True)
+                    print(f"{column}: {row}: {came}", file=sys.stderr, flush=True)
                     if left or "Traceback" in said or "[exit code: 0]" not in said:
                         faults.append(f"{row}, {column}: {sorted(left)}\n{said[-2500:]}")
             finally:
@@ -241,10 +240,13 @@ def ways(one: World, arguments: argparse.Namespace) -> int:
                 if not found.endswith("found nowhere"):
                     faults.append(f"secrets, {column}: {found}")
     rows = [row for row in [*ATTEMPTS, "secrets"] if any((row, column) in cells for column in columns)]
-    table = ["| way | " + " | ".join(columns) + " | left |", "|---|" + "---|" * len(columns) + "--:|"]
+    table = ["| way | what came of its attempts | left |", "|---|---|--:|"]
     for row in rows:
-        count = sum(fault.startswith(row + ", ") for fault in faults)
-        table.append("| " + " | ".join([row, *[cells[row, column].replace("|", "/") for column in columns], str(count)]) + " |")
+        said = collections.defaultdict(list)
+        for column in columns:
+            said[cells[row, column].replace("|", "/")].append(column)
+        told = "; ".join(text if len(said) == 1 else f"{', '.join(where)}: {text}" for text, where in said.items())
+        table.append(f"| {row} | {told} | {sum(fault.startswith(row + ', ') for fault in faults)} |")
     print("\n".join(table))
     if arguments.out:
         pathlib.Path(arguments.out).write_text("\n".join(table) + "\n")
@@ -294,6 +296,7 @@ def secrets(one: World, program: str, work: pathlib.Path, tier: str, nobody: boo
         run("chown", f"{world.NOBODY}:{world.NOBODY}", logs)
     flags = ["--sandbox", tier, "--allow-net", "web.example.com", "--allow-net", "opened.example.com", "--credential", "TOKEN=env:REAL", "--for", "https://opened.example.com/**",
              "--tools", "all", "--log-level", "trace", "--net-log", f"{logs}/net", "--audit", f"{logs}/audit"]
+    one.heads.clear()
     server = Server(program, work, flags, nobody, environment={"REAL": SECRET})
     found = []
     try:

@@ -19,9 +19,9 @@ import threading
 
 NOBODY = 65534
 ALLOWED, DENIED, SECOND, PLAIN, PRIVATE, METADATA = "11.0.0.2", "11.0.0.3", "11.0.0.5", "11.0.0.6", "10.0.0.9", "169.254.169.254"
-ALLOWED_6, CLOSED_6 = "2a00::2", "2a00::3"
+ALLOWED_6, CLOSED_6, SILENT_6 = "2a00::2", "2a00::3", "2a00::4"
 RESOLVER = "11.0.0.4"
-ADDRESSES = [ALLOWED, DENIED, SECOND, PLAIN, PRIVATE, METADATA, ALLOWED_6, CLOSED_6, RESOLVER]
+ADDRESSES = [ALLOWED, DENIED, SECOND, PLAIN, PRIVATE, METADATA, ALLOWED_6, CLOSED_6, SILENT_6, RESOLVER]
 PATH = "/opt/netclients/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -126,6 +126,14 @@ class World:
                 threading.Thread(target=one, args=(listener.accept()[0],), daemon=True).start()
 
         threading.Thread(target=accept, daemon=True).start()
+
+    def silence(self, address: str, port: int) -> None:
+        """Nothing answers there: the queue of a listener is full (listen(2))."""
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        self.silent = [socket.create_server((address, port), family=family, backlog=0)]
+        with contextlib.suppress(TimeoutError):
+            while True:
+                self.silent.append(socket.create_connection((address, port), 0.5))
 
     def files(self, address: str, port: int, folder: pathlib.Path) -> None:
         """HTTP/1.1, over TLS at port 443, with the files of a folder; POST gets what it sent."""
