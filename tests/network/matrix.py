@@ -5,7 +5,7 @@ usage: python3 tests/network/matrix.py PROGRAM [--rows REGEX] [--settings REGEX]
 As root, on a machine with unshare(1), ip(8), setpriv(1) and openssl(1). All servers are on the loopback device of a network of the script's
 own (world.py). Every client is run by `execute_command` of a server of tools under three sets of rules: its host is allowed; its requests are
 (so TLS is opened); another host is. What arrived is counted on the device itself. No client is told of a proxy. Prints a table in
-Markdown; exits with 1 if a cell is not as it should be. A client that is not installed is "not here".
+Markdown; exits with 1 if a cell is not as it should be. A client that is not installed is "not here"; PATH should hold what everybody may run.
 """
 
 import argparse
@@ -318,7 +318,6 @@ def main() -> int:
     parser.add_argument("--out")
     arguments = parser.parse_args()
     world.enter()
-    os.environ["PATH"] = world.PATH
     one = World(HOSTS)
     try:
         return matrix(one, arguments)

@@ -45,13 +45,6 @@ def name_of(family, address, port):
     return struct.pack("=H", INET6) + struct.pack(">HI", port, 0) + socket.inet_pton(INET6, address) + bytes(4)
 
 
-def raw_call(*words):
-    result = libc.syscall(*[ctypes.c_long(word) if isinstance(word, int) else word for word in words])
-    if result < 0:
-        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-    return result
-
-
 def every(*attempts):
     """Each of several, with a short name of what came of it."""
     return ", ".join(outcome(attempt) for attempt in attempts)
@@ -120,6 +113,10 @@ def many_messages(type_, flags):
         names = [ctypes.create_string_buffer(name_of(INET, *place), 16) for place in [("11.0.0.4", 53), TO if type_ == STREAM else ("11.0.0.3", 53)]]
         all_ = (Messages * 2)(*[Messages(Message(ctypes.addressof(name), 16, ctypes.addressof(iov), 1), 0) for name in names[:: -1 if type_ == STREAM else 1]])
         return f"{libc_result(libc.sendmmsg(one.fileno(), all_, 2, flags))}"
+
+
+def call(*words):
+    return libc_result(libc.syscall(*words))
 
 
 def libc_result(result):
@@ -263,7 +260,7 @@ def taken():
     own = os.getsid(0)
     for pid in filter(str.isdigit, os.listdir("/proc")):
         if outcome(lambda: os.getsid(int(pid))) != str(own):
-            came.add(outcome(lambda: [raw_call(438, os.pidfd_open(int(pid)), fd, 0) for fd in range(3)] and "taken"))
+            came.add(outcome(lambda: [call(438, os.pidfd_open(int(pid)), fd, 0) for fd in range(3)] and "taken"))
     return sorted(came - {"EACCES", "EPERM", "ESRCH", "EBADF", "ENOSYS"})
 
 
@@ -282,13 +279,6 @@ def options():
     return every(set_(1, 25, b"lo"), set_(1, 62, 1), set_(1, 36, 1), set_(0, 19, 1), set_(0, 4, bytes([131, 7, 4, 11, 0, 0, 3, 0])))
 
 
-def bound():
-    with socket.socket() as one:
-        one.bind(("11.0.0.2", 0))
-        one.connect(TO)
-    return "connected"
-
-
 def route():
     """A device of its own, by netlink (rtnetlink(7)): RTM_NEWLINK, RTM_NEWADDR, RTM_NEWROUTE."""
 
@@ -303,7 +293,7 @@ def route():
 
 
 def io_uring():
-    return outcome(lambda: raw_call(425, 8, ctypes.create_string_buffer(120)))
+    return outcome(lambda: call(425, 8, ctypes.create_string_buffer(120)))
 
 
 def hosts_file():
@@ -573,7 +563,7 @@ ATTEMPTS = {
     "sockets made before, /proc/PID/fd": inherited,
     "pidfd_getfd": taken,
     "options of sockets": options,
-    "bound to an address first": bound,
+    "bound to an address first": lambda: socket.create_connection(TO, 5, ("11.0.0.2", 0)),
     "MPTCP": kind(INET, STREAM, 262, TO),
     "SCTP": lambda: every(kind(INET, STREAM, 132, TO), kind(INET, 5, 132), kind(INET6, STREAM, 132)),
     "DCCP": lambda: every(kind(INET, 6, 33, TO), kind(INET6, 6, 33)),

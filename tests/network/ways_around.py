@@ -166,7 +166,6 @@ def main() -> int:
     parser.add_argument("--out")
     arguments = parser.parse_args()
     world.enter()
-    os.environ["PATH"] = world.PATH
     one = World(HOSTS)
     try:
         return ways(one, arguments)
@@ -220,7 +219,7 @@ def ways(one: World, arguments: argparse.Namespace) -> int:
                             time.sleep(0.01)
                     # What the server was told of a name it may use for a while, but each command asks anew.
                     times = 8 if row == "rebinding" else 1
-                    said = "".join(server.sh(f"/usr/bin/python3 probe.py '{row}'", 60) for _ in range(times))
+                    said = "\n".join(server.sh(f"/usr/bin/python3 probe.py '{row}'", 60) for _ in range(times))
                     came = " ".join(re.sub(r"(?m)^\[.*", "", said).split())
                     left = {place for place in one.wire.take() if place not in MAY_ARRIVE and not place.startswith(f"{RESOLVER}:")}
                     left |= {line for line in one.asked if not good(line)}

@@ -22,7 +22,7 @@ ALLOWED, DENIED, SECOND, PLAIN, PRIVATE, METADATA = "11.0.0.2", "11.0.0.3", "11.
 ALLOWED_6, CLOSED_6, SILENT_6 = "2a00::2", "2a00::3", "2a00::4"
 RESOLVER = "11.0.0.4"
 ADDRESSES = [ALLOWED, DENIED, SECOND, PLAIN, PRIVATE, METADATA, ALLOWED_6, CLOSED_6, SILENT_6, RESOLVER]
-PATH = "/opt/netclients/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+PATH = os.environ["PATH"]
 
 
 def enter() -> None:
