@@ -2,12 +2,13 @@
 
 usage: python3 tests/network/ways_around.py PROGRAM [--rows REGEX] [--settings REGEX] [--out FILE]
 
-As root, like matrix.py. What reached an address or a host that no rule names is counted on the loopback device and at the servers. Prints a
-table in Markdown; exits with 1 if something left, or was found.
+As root, like matrix.py. What reached an address or a host that no rule names is counted on the loopback device and at the servers; beside it
+stands what reaches them when commands have the whole network. Prints a table in Markdown; exits with 1 if something left, or was found.
 """
 
 import argparse
 import collections
+import itertools
 import os
 import pathlib
 import re
@@ -34,6 +35,8 @@ RULES = ["web.example.com", "relay.example.com:8080", "rebind.example.com", "*.w
          "GET https://second.example.com/ok/**", f"{PLAIN}:80"]
 MAY_ARRIVE = {f"{ALLOWED}:80", f"{ALLOWED}:443", f"{ALLOWED}:8080", f"{PLAIN}:80", f"{SECOND}:443"}
 MAY_BE_ASKED = re.compile(r"(web|rebind|opened|second)\.example\.com\.?(:80|:443)?|relay\.example\.com:8080|11\.0\.0\.6", re.IGNORECASE)
+# The whole network, to see what the attempts are worth.
+FREE = "without rules"
 SECRET = "ghp_" + "proof" * 6
 
 # connect(2) by int 0x80 (socketcall and connect of i386) and by the numbers of x32, and what each returned.
@@ -86,6 +89,9 @@ def serve_names(one: World, asked: list[str]) -> None:
         while True:
             question, peer = questions.recvfrom(512)
             at, labels = 12, []
+            if len(question) < 17:
+                asked.append(repr(question))
+                continue
             while question[at]:
                 labels.append(question[at + 1 : at + 1 + question[at]].decode("latin-1"))
                 at += 1 + question[at]
@@ -184,74 +190,84 @@ def ways(one: World, arguments: argparse.Namespace) -> int:
     for address in (ALLOWED, DENIED):
         one.files(address, 443, www)
     for address in (DENIED, "127.0.0.1"):
-        one.listen(address, 53 if address == DENIED else 80, lambda stream, address=address: one.asked.append(f"{address} LEFT"))
+        one.listen(address, 53 if address == DENIED else 80, lambda stream, address=address: one.asked.append(f"{address}:{53 if address == DENIED else 80} - a connection"))
     serve_relay(one)
     serve_second(one)
     serve_names(one, names)
     (one.place / "other-calls.c").write_text(OTHER_CALLS)
     run("cc", "-w", "-o", one.place / "other-calls", one.place / "other-calls.c")
     columns, cells, faults = [], {}, []
-    for nobody in (False, True):
-        for tier in ("namespaces", "landlock"):
-            column = f"{'nobody' if nobody else 'root'} {tier}"
-            if not re.search(arguments.settings, column):
-                continue
+    open_to = {}
+    for who, tier in [("root", FREE), *[(who, tier) for who in ("root", "nobody") for tier in ("namespaces", "landlock")]]:
+        nobody, column = who == "nobody", f"{who} {tier}"
+        if tier != FREE and not re.search(arguments.settings, column):
+            continue
+        if tier != FREE:
             columns.append(column)
-            work = one.place / f"work-{len(columns)}"
-            work.mkdir()
-            shutil.copy(pathlib.Path(__file__).with_name("probe.py"), work)
-            shutil.copy(one.place / "other-calls", work)
-            if nobody:
-                run("chown", "-R", f"{world.NOBODY}:{world.NOBODY}", work)
-            hand_out(work / "outside")
-            flags = ["--sandbox", tier, *[word for rule in RULES for word in ("--allow-net", rule)], "--deny-net", "evil.wild.example.com"]
-            before = [socket.socket(), socket.create_connection((ALLOWED, 80))]
-            server = Server(program, work, flags, nobody, inherited=[one_.fileno() for one_ in before])
-            try:
-                for row in [row for row in ATTEMPTS if re.search(arguments.rows, row)]:
-                    one.wire.take()
-                    one.asked.clear()
-                    names.clear()
-                    if row == "a socket of another command":
-                        server.text("execute_command", command=f"/usr/bin/python3 probe.py '{row}'", background=True)
-                        until = time.monotonic() + 30
-                        while not (work / "give").exists() and time.monotonic() < until:
-                            time.sleep(0.01)
-                    # What the server was told of a name it may use for a while, but each command asks anew.
-                    times = 8 if row == "rebinding" else 1
-                    said = "\n".join(server.sh(f"/usr/bin/python3 probe.py '{row}'", 60) for _ in range(times))
-                    came = " ".join(re.sub(r"(?m)^\[.*", "", said).split())
-                    left = {place for place in one.wire.take() if place not in MAY_ARRIVE and not place.startswith(f"{RESOLVER}:")}
-                    left |= {line for line in one.asked if not good(line)}
-                    left |= {f"name {name}" for name in names if not re.fullmatch(r"rebind\.example\.com|(?!evil\.wild).+\.wild\.example\.com", name, re.IGNORECASE)}
-                    cells[row, column] = came
-                    print(f"{column}: {row}: {came}", file=sys.stderr, flush=True)
-                    if left or "Traceback" in said or "[exit code: 0]" not in said:
-                        faults.append(f"{row}, {column}: {sorted(left)}\n{said[-2500:]}")
-            finally:
-                server.close()
-                for one_ in before:
-                    one_.close()
-            if re.search(arguments.rows, "secrets"):
-                found = secrets(one, program, work, tier, nobody)
-                cells["secrets", column] = found
-                print(f"{column}: secrets: {found}", file=sys.stderr, flush=True)
-                if not found.endswith("found nowhere"):
-                    faults.append(f"secrets, {column}: {found}")
+        work = one.place / f"work-{len(columns)}"
+        work.mkdir()
+        shutil.copy(pathlib.Path(__file__).with_name("probe.py"), work)
+        shutil.copy(one.place / "other-calls", work)
+        if nobody:
+            run("chown", "-R", f"{world.NOBODY}:{world.NOBODY}", work)
+        hand_out(work / "outside")
+        flags = ["--sandbox", "namespaces", "--network", "host"] if tier == FREE else ["--sandbox", tier, *[word for rule in RULES for word in ("--allow-net", rule)], "--deny-net", "evil.wild.example.com"]
+        before = [socket.socket(), socket.create_connection((ALLOWED, 80))]
+        server = Server(program, work, flags, nobody, inherited=[one_.fileno() for one_ in before])
+        try:
+            for row in [row for row in ATTEMPTS if re.search(arguments.rows, row)]:
+                one.wire.take()
+                one.asked.clear()
+                names.clear()
+                if row == "a socket of another command":
+                    server.text("execute_command", command=f"/usr/bin/python3 probe.py '{row}'", background=True)
+                    until = time.monotonic() + 30
+                    while not (work / "give").exists() and time.monotonic() < until:
+                        time.sleep(0.01)
+                # What the server was told of a name it may use for a while, but each command asks anew.
+                times = 8 if row == "rebinding" else 1
+                said = "\n".join(server.sh(f"/usr/bin/python3 probe.py '{row}'", 60) for _ in range(times))
+                came = together(" ".join(re.sub(r"(?m)^\[.*", "", said).split()))
+                left = {place for place in one.wire.take() if place not in MAY_ARRIVE and not place.startswith(f"{RESOLVER}:")}
+                left |= {line for line in one.asked if not good(line)}
+                left |= {f"name {name}" for name in names if not re.fullmatch(r"rebind\.example\.com|(?!evil\.wild).+\.wild\.example\.com", name, re.IGNORECASE)}
+                if tier == FREE:
+                    open_to[row] = len(left)
+                    continue
+                cells[row, column] = came
+                print(f"{column}: {row}: {came}", file=sys.stderr, flush=True)
+                if left or "Traceback" in said or "[exit code: 0]" not in said:
+                    faults.append(f"{row}, {column}: {sorted(left)}\n{said[-2500:]}")
+        finally:
+            server.close()
+            for one_ in before:
+                one_.close()
+        if tier != FREE and re.search(arguments.rows, "secrets"):
+            found = secrets(one, program, work, tier, nobody)
+            cells["secrets", column] = found
+            print(f"{column}: secrets: {found}", file=sys.stderr, flush=True)
+            if not found.endswith("found nowhere"):
+                faults.append(f"secrets, {column}: {found}")
     rows = [row for row in [*ATTEMPTS, "secrets"] if any((row, column) in cells for column in columns)]
-    table = ["| way | what came of its attempts | left |", "|---|---|--:|"]
+    table = ["| way | what came of its attempts | left | left without rules |", "|---|---|--:|--:|"]
     for row in rows:
         said = collections.defaultdict(list)
         for column in columns:
             said[cells[row, column].replace("|", "/")].append(column)
         told = "; ".join(text if len(said) == 1 else f"{', '.join(where)}: {text}" for text, where in said.items())
-        table.append(f"| {row} | {told} | {sum(fault.startswith(row + ', ') for fault in faults)} |")
+        table.append(f"| {row} | {told} | {sum(fault.startswith(row + ', ') for fault in faults)} | {open_to.get(row, '')} |")
     print("\n".join(table))
     if arguments.out:
         pathlib.Path(arguments.out).write_text("\n".join(table) + "\n")
     for fault in faults:
         print(f"--- {fault}")
     return int(bool(faults))
+
+
+def together(came: str) -> str:
+    """Equal ones in a row, counted."""
+    counted = [(what, len(list(same))) for what, same in itertools.groupby(came.split(", "))]
+    return ", ".join(what if count == 1 else f"{count} x {what}" for what, count in counted)
 
 
 def good(line: str) -> bool:
