@@ -223,7 +223,7 @@ def rows(one: World, arguments: argparse.Namespace):
         if wanted("ends"):
             yield ran("half-closed by the client", "half 7", lambda said: "300000 bytes" in said)
             yield ran("half-closed by the server", "half 8", lambda said: "3 bytes" in said and "300000 after the end" in one.asked)
-            yield ran("reset by the server", "half 9", lambda said: "ECONNRESET" in said or "EPIPE" in said)
+            yield ran("reset by the server", "half 9", lambda said: any(name in said for name in ("ECONNRESET", "EPIPE", "ENOTCONN")))
             yield ran("reset by the client", "reset", lambda said: "reset" in said and until(lambda: "was reset" in one.asked))
         if wanted("idle"):
             server = Server(program, work, flags)
@@ -235,7 +235,7 @@ def rows(one: World, arguments: argparse.Namespace):
                 said = server.call("follow_command", commandId=begun["structuredContent"]["commandId"], waitSecs=20)
             came += said["content"][0]["text"]
             server.close()
-            came = next((line for line in came.splitlines() if "raw" in line), came[-300:])
+            came = next((line[line.index("{") :] for line in came.splitlines() if "raw" in line), came[-300:])
             yield f"idle for {arguments.idle_secs} s, {tier}", came, came.count("HTTP/1.1 200") == 3 and "b'x'" in came
         if wanted("10,000"):
             many = [word for at in range(10_000) for word in ("--allow-net", f"h{at}.example.net")]

@@ -6,6 +6,7 @@ As root, on a machine with unshare(1), ip(8), setpriv(1) and openssl(1). All ser
 own (world.py). Every client is run by `execute_command` of a server of tools under three sets of rules: its host is allowed; its requests are
 (so TLS is opened); another host is. What arrived is counted on the device itself. No client is told of a proxy. Prints a table in
 Markdown; exits with 1 if a cell is not as it should be. A client that is not installed is "not here"; PATH should hold what everybody may run.
+That wget with GnuTLS fails in the tier landlock where TLS is opened is known (docs/network.md).
 """
 
 import argparse

@@ -89,12 +89,14 @@ def serve_names(one: World, asked: list[str]) -> None:
         while True:
             question, peer = questions.recvfrom(512)
             at, labels = 12, []
-            if len(question) < 17:
+            try:
+                while question[at]:
+                    labels.append(question[at + 1 : at + 1 + question[at]].decode("latin-1"))
+                    at += 1 + question[at]
+            except IndexError:
+                # No question.
                 asked.append(repr(question))
                 continue
-            while question[at]:
-                labels.append(question[at + 1 : at + 1 + question[at]].decode("latin-1"))
-                at += 1 + question[at]
             name = ".".join(labels)
             asked.append(name)
             end, kind = at + 5, question[at + 1 : at + 3]

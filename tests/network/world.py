@@ -118,7 +118,7 @@ class World:
         listener = socket.create_server((address, port), family=family, backlog=4096)
 
         def one(stream: socket.socket) -> None:
-            with contextlib.suppress(OSError, ValueError), stream:
+            with contextlib.suppress(OSError, ValueError, OverflowError), stream:
                 serve(stream)
 
         def accept() -> None:
