@@ -125,6 +125,8 @@ pub const MAX_RELAY_BUFFER_BYTES: usize = 1024 * 1024;
 pub const RELAY_QUIET_MS: u64 = 1_000;
 /// How long the real server may take to accept a recorded connection, in milliseconds.
 pub const UPSTREAM_CONNECT_MS: u64 = 10_000;
+/// How long one of its addresses has before the next one is tried, too, in milliseconds (RFC 8305, 8).
+pub const NEXT_ADDRESS_MS: u64 = 250;
 /// How long a TLS handshake may take on either side of a recorded connection, in milliseconds.
 pub const UPSTREAM_TLS_MS: u64 = 10_000;
 /// How long the login to a database may take that is done for a program, in milliseconds.
