@@ -11,6 +11,7 @@ use std::thread;
 
 use libc::c_long;
 use pretty_assertions::assert_eq;
+use rustix::event::{PollFd, poll};
 use rustix::fs::{MemfdFlags, OFlags, RenameFlags, memfd_create, open, renameat_with};
 use tempfile::TempDir;
 
