@@ -27,8 +27,6 @@ pub const CONNECT_HELD_MS: u64 = 100;
 pub const MAX_CONNECTIONS_ON_THEIR_WAY: usize = 128;
 /// How long a supervisor may take nothing of what the server has to say, in milliseconds.
 pub const SUPERVISOR_TAKES_MS: u64 = 5_000;
-/// Calls that a supervisor answers before it looks at anything else again.
-pub const CALLS_AT_ONCE: usize = 32;
 /// Answers to the server that may wait at a supervisor.
 pub const MAX_WAITING_WORDS: usize = 4096;
 /// Largest bundle of certificates that is put into the view of a command, in bytes.
@@ -117,6 +115,8 @@ pub const HTTP2_WINDOW_BYTES: u32 = 512 * 1024;
 pub const HTTP2_CONNECTION_BYTES: usize = 8 * HTTP2_WINDOW_BYTES as usize;
 /// What is read at once from a recorded connection at first, in bytes.
 pub const RELAY_BUFFER_BYTES: usize = 16 * 1024;
+/// What the pipe holds through which a relayed connection goes once more comes at a time, in bytes.
+pub const RELAY_PIPE_BYTES: usize = 256 * 1024;
 /// The same once there was more than that at a time, in bytes.
 pub const RELAY_BUFFER_KEPT_BYTES: usize = 128 * 1024;
 /// The same as far as the budget has room for it, in bytes.

@@ -82,7 +82,6 @@ use socket_table::{Lookup, SocketTable};
 use transfer::ReceiveBuffer;
 
 /// Tokens of what is waited for; the others are calls.
-const LISTENER: u64 = 0;
 const CHANNEL: u64 = channel::TOKEN;
 const PATIENCE: u64 = 2;
 
@@ -160,11 +159,6 @@ impl Interceptor {
         })
     }
 
-    /// Waits for the calls of this listener too.
-    pub(super) fn listen_to(&self, listener: &OwnedFd) -> io::Result<()> {
-        Ok(epoll::add(&self.epoll, listener, epoll::EventData::new_u64(LISTENER), epoll::EventFlags::IN)?)
-    }
-
     /// Does what is due but to take up new calls. Does not block.
     pub(super) fn serve(&mut self, listener: &OwnedFd) -> io::Result<()> {
         let mut events = Vec::with_capacity(64);
@@ -174,7 +168,6 @@ impl Interceptor {
         }
         for event in events {
             match event.data.u64() {
-                LISTENER => {}
                 PATIENCE => {
                     self.look(listener);
                     self.set_patience()?;
@@ -387,7 +380,7 @@ impl Interceptor {
 }
 
 impl AsFd for Interceptor {
-    /// Readable when there is something to serve, the listener's calls included.
+    /// Readable when there is something to serve beside the listener's calls.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.epoll.as_fd()
     }
