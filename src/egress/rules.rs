@@ -19,8 +19,6 @@ pub struct Rules {
 /// A look-up costs a step for each label of a name, or for each length of a prefix that some rule has.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Table {
-    /// Whether it takes away: then what is not said to be about one transport is about all.
-    denies: bool,
     /// As they were written.
     texts: Vec<String>,
     names: HashMap<String, Vec<Entry>>,
@@ -35,7 +33,7 @@ struct Table {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Entry {
-    transport: Transport,
+    transports: &'static [Transport],
     ports: Ports,
     requests: Option<Requests>,
     /// The place of the text that it comes from.
@@ -57,13 +55,19 @@ pub enum Verdict {
 impl Table {
     fn of(texts: &[String], denies: bool) -> Result<(Self, Vec<Vec<Rule>>), RuleError> {
         let all = texts.iter().map(|text| rules_of(text)).collect::<Result<Vec<_>, _>>()?;
-        let mut table = Self { denies, texts: texts.to_vec(), ..Self::default() };
+        let mut table = Self { texts: texts.to_vec(), ..Self::default() };
         for (text, rules) in all.iter().enumerate() {
             for rule @ Rule { transport, hosts, ports, requests } in rules {
                 if requests.is_some() {
                     table.requests.insert(text, rule.to_string());
                 }
-                let entry = Entry { transport: *transport, ports: *ports, requests: requests.clone(), text };
+                // What takes connections away takes datagrams away, too.
+                let transports: &[_] = match transport {
+                    Transport::Tcp if denies => &[Transport::Tcp, Transport::Udp],
+                    Transport::Tcp => &[Transport::Tcp],
+                    Transport::Udp => &[Transport::Udp],
+                };
+                let entry = Entry { transports, ports: *ports, requests: requests.clone(), text };
                 match hosts {
                     Hosts::Name(name) => table.names.entry(name.clone()).or_default().push(entry),
                     Hosts::Below(name) => table.below.entry(name.clone()).or_default().push(entry),
@@ -77,10 +81,6 @@ impl Table {
             }
         }
         Ok((table, all))
-    }
-
-    fn is_about(&self, entry: &Entry, transport: Transport) -> bool {
-        entry.transport == transport || self.denies && entry.transport == Transport::Tcp
     }
 
     fn of_name(&self, name: &str) -> impl Iterator<Item = &Entry> {
@@ -107,7 +107,7 @@ impl Table {
     /// Whether one that this is true of is about connections there.
     fn any(&self, to: &Destination, mut is_one: impl FnMut(&Entry) -> bool) -> bool {
         let mut is_one =
-            |entry: &Entry| self.is_about(entry, to.transport) && entry.ports.has(to.port) && is_one(entry);
+            |entry: &Entry| entry.transports.contains(&to.transport) && entry.ports.has(to.port) && is_one(entry);
         match &to.host {
             Host::Name(name) => self.of_name(name).any(&mut is_one),
             Host::Address(address) => self.of_address(*address).any(&mut is_one),
@@ -146,8 +146,9 @@ impl Table {
 
     /// The text of a rule that this is true of, and that names all of the hosts and ports.
     fn covering_where(&self, rule: &Rule, is_one: impl Fn(&Entry) -> bool) -> Option<usize> {
-        let covers =
-            |entry: &&Entry| self.is_about(entry, rule.transport) && entry.ports.covers(rule.ports) && is_one(entry);
+        let covers = |entry: &&Entry| {
+            entry.transports.contains(&rule.transport) && entry.ports.covers(rule.ports) && is_one(entry)
+        };
         let found = match &rule.hosts {
             Hosts::Name(name) => self.of_name(name).find(covers),
             Hosts::Below(name) => self.below.get(name).into_iter().chain(self.above(name)).flatten().find(covers),
@@ -259,10 +260,11 @@ impl Rules {
 
     /// Whether a name may be reached at some port.
     pub fn knows(&self, name: &str) -> bool {
-        let allowed = self.allow.of_name(name).map(|entry| (entry.transport, entry.ports));
+        let allowed = self.allow.of_name(name);
+        let allowed = allowed.flat_map(|entry| entry.transports.iter().map(|transport| (*transport, entry.ports)));
         let is_denied = |transport, ports| {
             let denied = self.deny.of_name(name).filter(|entry| entry.requests.is_none());
-            denied.into_iter().any(|entry| self.deny.is_about(entry, transport) && entry.ports.covers(ports))
+            denied.into_iter().any(|entry| entry.transports.contains(&transport) && entry.ports.covers(ports))
         };
         let learning = self.is_learning.then_some((Transport::Tcp, Ports::All));
         allowed.chain(learning).any(|(transport, ports)| !is_denied(transport, ports))
