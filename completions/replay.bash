@@ -482,7 +482,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -855,7 +855,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -1174,7 +1174,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -1432,7 +1432,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -1686,7 +1686,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -1925,7 +1925,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -2164,7 +2164,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -2508,7 +2508,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -2754,7 +2754,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -3004,7 +3004,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -3250,7 +3250,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -3508,7 +3508,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -3761,7 +3761,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -4014,7 +4014,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -4355,7 +4355,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -4608,7 +4608,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -4873,7 +4873,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -5112,7 +5112,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -5370,7 +5370,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -6272,7 +6272,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -6511,7 +6511,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -6750,7 +6750,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -7101,7 +7101,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -7340,7 +7340,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -7621,7 +7621,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -7860,7 +7860,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -8099,7 +8099,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -8409,7 +8409,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -8648,7 +8648,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -8887,7 +8887,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -9126,7 +9126,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -9435,7 +9435,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -9674,7 +9674,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -9913,7 +9913,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -10251,7 +10251,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -10536,7 +10536,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -10790,7 +10790,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -11044,7 +11044,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)
@@ -11283,7 +11283,7 @@ _replay() {
                     return 0
                     ;;
                 --net)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "npm pypi python crates rust go debian github docker" -- "${cur}"))
                     return 0
                     ;;
                 --net-log)

@@ -19,6 +19,7 @@ use super::ranges::{
     TIMEOUT_SECS,
 };
 use super::{CredentialArgs, Isolation, PythonArgs, UndoArgs};
+use crate::egress::SETS;
 use crate::gate::Learned;
 use crate::limits;
 
@@ -68,8 +69,9 @@ pub struct Options {
     /// Let commands reach these hosts, and nothing else of the network
     ///
     /// Repeatable. RULE is a host, `*.` and a host, an address or a network, each with `:PORT` or `:*` behind it or for ports 80 and
-    /// 443, or a set such as @npm (`replay net sets` lists them), or requests, such as `GET,HEAD https://api.example.com/v1/**`. An
-    /// allowed name leads to a private address only if that is allowed, too. Commands keep a loopback of their own.
+    /// 443, or a set such as @npm (`replay net sets` lists them), or requests, such as `GET,HEAD https://api.example.com/v1/**`, or
+    /// datagrams, such as `udp://ntp.example.com:123`. An allowed name leads to a private address only if that is allowed, too.
+    /// Commands keep a loopback of their own.
     #[arg(long, global = true, help_heading = WALLS, value_name = "RULE")]
     pub allow_net: Vec<String>,
     /// Keep commands from these hosts, of those that --allow-net allows
@@ -82,7 +84,7 @@ pub struct Options {
     /// Let commands reach the hosts of a set; the same as --allow-net @SET
     ///
     /// Whoever may publish at these hosts may read what commands send there. `replay net sets` lists the sets.
-    #[arg(long, global = true, help_heading = WALLS, value_name = "SET")]
+    #[arg(long, global = true, help_heading = WALLS, value_name = "SET", value_parser = PossibleValuesParser::new(SETS.iter().flat_map(|set| set.names)))]
     pub net: Vec<String>,
     /// Log each decision about a connection of a command in this file, as a line of JSON
     ///

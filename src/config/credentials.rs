@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail};
 
 use crate::cli::DeclaredCredential;
-use crate::egress::{Credential, Credentials, MAX_SECRET_BYTES, Place, Rules, Scheme, Secret};
+use crate::egress::{Credential, Credentials, MAX_SECRET_BYTES, Place, Rules, Secret};
 use crate::secrets::{identity, reading};
 
 /// User that git says it is where the operator names none: GitHub and others take any.
@@ -140,7 +140,7 @@ fn git(environment: &mut Vec<(OsString, OsString)>, credentials: &Credentials) -
     };
     let mut last = first;
     for Credential { stand_in, places, .. } in credentials.iter() {
-        for place in places.iter().filter(|place| place.scheme != Scheme::Postgres) {
+        for place in places.iter().filter(|place| place.scheme.login_port().is_none()) {
             let scheme = place.scheme.word();
             let user = place.user.as_deref().unwrap_or(GIT_USER);
             let key = format!("credential.{scheme}://{}.helper", place.authority);

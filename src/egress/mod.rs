@@ -14,7 +14,7 @@ pub use credentials::{Concealer, Credential, Credentials, MAX_SECRET_BYTES, Pair
 pub use host_name::canonical;
 pub use needed::rules_for;
 pub use request::RequestLine;
-pub use rule::{Destination, Host};
+pub use rule::{Destination, Host, Transport};
 pub use rules::{Rules, Verdict};
 pub use sets::{SETS, WARNING};
 pub use special_addresses::{danger, is_special};

@@ -29,7 +29,7 @@ pub fn rules_for(needed: &BTreeSet<Destination>) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::egress::Host;
+    use crate::egress::{Host, Transport};
     use pretty_assertions::assert_eq;
 
     #[test]
@@ -37,7 +37,7 @@ mod tests {
         type Places = &'static [(&'static str, u16)];
         let to = |(host, port): &(&str, u16)| {
             let host = host.parse().map_or_else(|_| Host::Name((*host).to_owned()), Host::Address);
-            Destination { host, port: *port }
+            Destination { transport: Transport::Tcp, host, port: *port }
         };
         let cases: [(Places, &[&str]); 4] = [
             (&[("registry.npmjs.org", 443)], &["@npm"]),

@@ -10,15 +10,25 @@ use thiserror::Error;
 use super::host_name::{canonical, ends_in_number, punycode};
 use super::request::{RequestLine, Requests};
 
+/// Where questions of names go (RFC 1035, 4.2).
+const NAMES_PORT: u16 = 53;
 /// The ports of a rule that names none: those of HTTP and HTTPS.
 const WEB: [u16; 2] = [80, 443];
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Rule {
+    pub(super) transport: Transport,
     pub(super) hosts: Hosts,
     pub(super) ports: Ports,
     /// Those of HTTP that it is about, if it is not about whole connections.
     pub(super) requests: Option<Requests>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Transport {
+    Tcp,
+    /// Written `udp://` before host and port, of which neither may be left out.
+    Udp,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -44,9 +54,10 @@ pub(super) enum Ports {
     All,
 }
 
-/// Where a connection goes.
+/// Where a connection goes, or a datagram.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Destination {
+    pub transport: Transport,
     pub host: Host,
     pub port: u16,
 }
@@ -114,8 +125,9 @@ impl Destination {
                 Hosts::Network(Network { first: address, prefix: Network::bits(address) })
             }
         };
-        let ports = if WEB.contains(&self.port) { Ports::Web } else { Ports::One(self.port) };
-        Rule { hosts, ports, requests: None }
+        let is_web = self.transport == Transport::Tcp && WEB.contains(&self.port);
+        let ports = if is_web { Ports::Web } else { Ports::One(self.port) };
+        Rule { transport: self.transport, hosts, ports, requests: None }
     }
 
     /// The same for a request.
@@ -138,14 +150,15 @@ impl FromStr for Rule {
             Some(Ok((methods, scheme))) => (Some(methods), Some(scheme)),
             Some(Err(scheme)) => (None, Some(scheme)),
         };
+        let transport = if scheme == Some("udp") { Transport::Udp } else { Transport::Tcp };
         let scheme = match scheme {
-            None => None,
+            None | Some("udp") => None,
             Some("http") => Some(80),
             Some("https") => Some(443),
             Some(scheme) => {
                 let why = format!(
-                    "has the scheme `{scheme}`; http and https are known, and any other protocol is a host and a port, such as \
-                     db.example.com:5432"
+                    "has the scheme `{scheme}`; http, https and udp are known, and any other protocol is a host and a port, such \
+                     as db.example.com:5432"
                 );
                 return Err(error(why.into()));
             }
@@ -154,6 +167,11 @@ impl FromStr for Rule {
         let path = scheme.and_then(|_| rest[behind_host..].find('/')).map(|at| rest.split_at(behind_host + at));
         let (rest, path) = path.map_or((rest, None), |(rest, path)| (rest, Some(path)));
         let (host, port) = split(rest).map_err(error)?;
+        if transport == Transport::Udp && (methods.is_some() || port.is_none()) {
+            return Err(error(
+                "is about UDP, which has a host and a port alone, such as udp://ntp.example.com:123".into(),
+            ));
+        }
         let ports = match (port, scheme) {
             (None, None) => Ports::Web,
             (None, Some(port)) => Ports::One(port),
@@ -163,6 +181,9 @@ impl FromStr for Rule {
                 _ => return Err(error(format!("has the port `{port}`; 1 to 65535 or `*` is allowed").into())),
             },
         };
+        if (transport, ports) == (Transport::Udp, Ports::One(NAMES_PORT)) {
+            return Err(error("never matches: the server itself answers what is sent to port 53 over UDP".into()));
+        }
         let hosts = hosts(host).map_err(error)?;
         let is_length = |path: &str| path.len() > 1 && path.bytes().skip(1).all(|byte| byte.is_ascii_digit());
         if matches!(hosts, Hosts::Network(_)) && !rest.starts_with('[') && path.is_some_and(is_length) {
@@ -171,7 +192,7 @@ impl FromStr for Rule {
         let is_tls = scheme == Some(443);
         let is_about_requests = methods.is_some() || path.is_some();
         let requests = is_about_requests.then(|| Requests::read(is_tls, methods, path));
-        Ok(Self { hosts, ports, requests: requests.transpose().map_err(error)? })
+        Ok(Self { transport, hosts, ports, requests: requests.transpose().map_err(error)? })
     }
 }
 
@@ -244,6 +265,9 @@ impl fmt::Display for Rule {
             let space = if methods.is_empty() { "" } else { " " };
             write!(out, "{}{space}{}://", methods.join(","), if *is_tls { "https" } else { "http" })?;
         }
+        if self.transport == Transport::Udp {
+            out.write_str("udp://")?;
+        }
         let of_scheme = self.requests.as_ref().map(|requests| Ports::One(if requests.is_tls { 443 } else { 80 }));
         let ports = match self.ports {
             Ports::Web => None,
@@ -276,6 +300,9 @@ impl fmt::Display for Host {
 impl fmt::Display for Destination {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let host = self.host.to_string();
+        if self.transport == Transport::Udp {
+            out.write_str("udp://")?;
+        }
         if host.contains(':') { write!(out, "[{host}]:{}", self.port) } else { write!(out, "{host}:{}", self.port) }
     }
 }
@@ -308,6 +335,10 @@ pub(super) mod tests {
             ("POST http://10.0.0.5:8080/hook", "POST http://10.0.0.5:8080/hook"),
             ("http://[10.0.0.0/8]/9", "http://[10.0.0.0/8]/9"),
             ("https://[::1]:80/%2A", "https://[::1]:80/%2A"),
+            ("udp://NTP.example.com.:123", "udp://ntp.example.com:123"),
+            ("udp://*.example.com:*", "udp://*.example.com:*"),
+            ("udp://[2001:db8::/32]:5", "udp://[2001:db8::/32]:5"),
+            ("udp://10.0.0.0/8:443", "udp://10.0.0.0/8:443"),
         ];
         for (text, expected) in cases {
             assert_eq!(text.parse::<Rule>().map(|rule| rule.to_string()), Ok(expected.to_owned()), "{text}");
@@ -316,6 +347,8 @@ pub(super) mod tests {
 
     const ODD: &str = "has a path that servers read in several ways; `.`, `..`, `//`, `;`, `\\` and what stands for `/` or `%` \
                        are not allowed in it";
+
+    const UDP: &str = "is about UDP, which has a host and a port alone, such as udp://ntp.example.com:123";
 
     #[test]
     fn what_is_no_rule_is_refused_with_the_reason() {
@@ -345,10 +378,15 @@ pub(super) mod tests {
             ("[::1]80", "has something other than a port after `]`"),
             (
                 "ftp://example.com",
-                "has the scheme `ftp`; http and https are known, and any other protocol is a host and a port, \
+                "has the scheme `ftp`; http, https and udp are known, and any other protocol is a host and a port, \
               such as db.example.com:5432",
             ),
             ("GET example.com", "has a method and no scheme, such as GET https://..."),
+            ("udp://example.com", UDP),
+            ("GET udp://example.com:443", UDP),
+            ("udp://example.com:53", "never matches: the server itself answers what is sent to port 53 over UDP"),
+            ("udp://example.com:0", "has the port `0`; 1 to 65535 or `*` is allowed"),
+            ("udp://example.com:443/a", "has the port `443/a`; 1 to 65535 or `*` is allowed"),
             (
                 "get https://example.com",
                 "has the method `get`; capital letters are allowed, and commas: GET,HEAD https://...",
@@ -382,7 +420,7 @@ pub(super) mod tests {
 
     #[test]
     fn a_destination_names_the_rule_that_allows_it() {
-        let at = |host: Host, port| Destination { host, port };
+        let at = |host: Host, port| Destination { transport: Transport::Tcp, host, port };
         let name = || Host::Name("example.com".to_owned());
         let cases = [
             (at(name(), 443), "example.com:443", "example.com"),
@@ -423,10 +461,13 @@ pub(super) mod tests {
         let hosts =
             prop_oneof![name.prop_map(Hosts::Name), name.prop_map(Hosts::Below), network.prop_map(Hosts::Network),];
         let requests = proptest::option::of(any_requests());
-        (hosts, ports, requests).prop_map(|(hosts, ports, requests)| {
+        (hosts, ports, requests, any::<bool>()).prop_map(|(hosts, ports, requests, is_udp)| {
+            let is_udp = is_udp && requests.is_none();
+            let transport = if is_udp { Transport::Udp } else { Transport::Tcp };
             // 80 and 443 together have no scheme.
-            let ports = if requests.is_some() && ports == Ports::Web { Ports::All } else { ports };
-            Rule { hosts, ports, requests }
+            let ports = if (requests.is_some() || is_udp) && ports == Ports::Web { Ports::All } else { ports };
+            let ports = if is_udp && ports == Ports::One(NAMES_PORT) { Ports::All } else { ports };
+            Rule { transport, hosts, ports, requests }
         })
     }
 
@@ -437,7 +478,7 @@ pub(super) mod tests {
         }
 
         #[test]
-        fn nothing_makes_the_parser_panic(text in "([A-Z,]{0,3} )?(https?://)?[a-z0-9:./*@ %;?\\[\\]ü-]{0,20}") {
+        fn nothing_makes_the_parser_panic(text in "([A-Z,]{0,3} )?((https?|udp)://)?[a-z0-9:./*@ %;?\\[\\]ü-]{0,20}") {
             if let Ok(rule) = text.parse::<Rule>() {
                 prop_assert_eq!(rule.to_string().parse::<Rule>(), Ok(rule));
             }

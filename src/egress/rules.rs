@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
 
 use super::request::{Path, RequestLine, Requests, is_method};
-use super::rule::{Destination, Host, Hosts, Network, Ports, Rule, RuleError};
+use super::rule::{Destination, Host, Hosts, Network, Ports, Rule, RuleError, Transport};
 use super::sets::rules_of;
 use super::special_addresses::{danger, is_special};
 
@@ -33,6 +33,7 @@ struct Table {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Entry {
+    transports: &'static [Transport],
     ports: Ports,
     requests: Option<Requests>,
     /// The place of the text that it comes from.
@@ -52,15 +53,21 @@ pub enum Verdict {
 }
 
 impl Table {
-    fn of(texts: &[String]) -> Result<(Self, Vec<Vec<Rule>>), RuleError> {
+    fn of(texts: &[String], denies: bool) -> Result<(Self, Vec<Vec<Rule>>), RuleError> {
         let all = texts.iter().map(|text| rules_of(text)).collect::<Result<Vec<_>, _>>()?;
         let mut table = Self { texts: texts.to_vec(), ..Self::default() };
         for (text, rules) in all.iter().enumerate() {
-            for rule @ Rule { hosts, ports, requests } in rules {
+            for rule @ Rule { transport, hosts, ports, requests } in rules {
                 if requests.is_some() {
                     table.requests.insert(text, rule.to_string());
                 }
-                let entry = Entry { ports: *ports, requests: requests.clone(), text };
+                // What takes connections away takes datagrams away, too.
+                let transports: &[_] = match transport {
+                    Transport::Tcp if denies => &[Transport::Tcp, Transport::Udp],
+                    Transport::Tcp => &[Transport::Tcp],
+                    Transport::Udp => &[Transport::Udp],
+                };
+                let entry = Entry { transports, ports: *ports, requests: requests.clone(), text };
                 match hosts {
                     Hosts::Name(name) => table.names.entry(name.clone()).or_default().push(entry),
                     Hosts::Below(name) => table.below.entry(name.clone()).or_default().push(entry),
@@ -99,7 +106,8 @@ impl Table {
 
     /// Whether one that this is true of is about connections there.
     fn any(&self, to: &Destination, mut is_one: impl FnMut(&Entry) -> bool) -> bool {
-        let mut is_one = |entry: &Entry| entry.ports.has(to.port) && is_one(entry);
+        let mut is_one =
+            |entry: &Entry| entry.transports.contains(&to.transport) && entry.ports.has(to.port) && is_one(entry);
         match &to.host {
             Host::Name(name) => self.of_name(name).any(&mut is_one),
             Host::Address(address) => self.of_address(*address).any(&mut is_one),
@@ -138,7 +146,9 @@ impl Table {
 
     /// The text of a rule that this is true of, and that names all of the hosts and ports.
     fn covering_where(&self, rule: &Rule, is_one: impl Fn(&Entry) -> bool) -> Option<usize> {
-        let covers = |entry: &&Entry| entry.ports.covers(rule.ports) && is_one(entry);
+        let covers = |entry: &&Entry| {
+            entry.transports.contains(&rule.transport) && entry.ports.covers(rule.ports) && is_one(entry)
+        };
         let found = match &rule.hosts {
             Hosts::Name(name) => self.of_name(name).find(covers),
             Hosts::Below(name) => self.below.get(name).into_iter().chain(self.above(name)).flatten().find(covers),
@@ -151,7 +161,7 @@ impl Table {
 impl Rules {
     /// Reads rules and names of sets. Fails on one that can have no effect, and names it: it is not what the operator meant.
     pub fn new(allow: &[String], deny: &[String]) -> Result<Self, RuleError> {
-        let ((allowed, of_allow), (denied, of_deny)) = (Table::of(allow)?, Table::of(deny)?);
+        let ((allowed, of_allow), (denied, of_deny)) = (Table::of(allow, false)?, Table::of(deny, true)?);
         let error = |rule: &String, why: String| Err(RuleError { rule: rule.clone(), why: why.into() });
         for (at, (text, rules)) in allow.iter().zip(&of_allow).enumerate() {
             let by_deny: Option<Vec<_>> = rules.iter().map(|rule| denied.covering(rule, None)).collect();
@@ -179,7 +189,7 @@ impl Rules {
     }
 
     pub fn is_empty(&self) -> bool {
-        *self == Self::default()
+        self.allow.texts.is_empty() && self.deny.texts.is_empty() && !self.is_learning
     }
 
     /// Whether there are connections that have to be opened.
@@ -210,8 +220,8 @@ impl Rules {
 
     /// Whether a name that is allowed may be reached at this address. One that is not of the public Internet has to be
     /// allowed by itself, and whole: a name is worth no more than who answers for it, and it is its requests that are judged.
-    pub fn allows_resolved(&self, address: IpAddr, port: u16) -> bool {
-        let to = Destination { host: Host::Address(address), port };
+    pub fn allows_resolved(&self, to: &Destination, address: IpAddr) -> bool {
+        let to = Destination { host: Host::Address(address), ..*to };
         let is_allowed =
             || self.is_learning && danger(address).is_none() || self.allow.any(&to, |entry| entry.requests.is_none());
         !self.deny.any(&to, |_| true) && (!is_special(address) || is_allowed())
@@ -250,10 +260,14 @@ impl Rules {
 
     /// Whether a name may be reached at some port.
     pub fn knows(&self, name: &str) -> bool {
-        let allowed = self.allow.of_name(name).map(|entry| entry.ports);
-        let denied = || self.deny.of_name(name).filter(|entry| entry.requests.is_none());
-        let is_denied = |ports: Ports| denied().any(|denied| denied.ports.covers(ports));
-        allowed.chain(self.is_learning.then_some(Ports::All)).any(|ports| !is_denied(ports))
+        let allowed = self.allow.of_name(name);
+        let allowed = allowed.flat_map(|entry| entry.transports.iter().map(|transport| (*transport, entry.ports)));
+        let is_denied = |transport, ports| {
+            let denied = self.deny.of_name(name).filter(|entry| entry.requests.is_none());
+            denied.into_iter().any(|entry| entry.transports.contains(&transport) && entry.ports.covers(ports))
+        };
+        let learning = self.is_learning.then_some((Transport::Tcp, Ports::All));
+        allowed.chain(learning).any(|(transport, ports)| !is_denied(transport, ports))
     }
 }
 
@@ -274,7 +288,43 @@ mod tests {
 
     fn to(host: &str, port: u16) -> Destination {
         let host = host.parse().map_or_else(|_| Host::Name(host.to_owned()), Host::Address);
-        Destination { host, port }
+        Destination { transport: Transport::Tcp, host, port }
+    }
+
+    fn datagrams(host: &str, port: u16) -> Destination {
+        Destination { transport: Transport::Udp, ..to(host, port) }
+    }
+
+    #[test]
+    fn datagrams_need_rules_of_their_own_and_are_denied_by_all() {
+        let rules = rules(
+            &["udp://*.example.com:123", "example.com", "udp://10.0.0.0/8:5", "10.0.0.0/8:*", "udp://a.example.org:*"],
+            &["udp://bad.example.com:123", "evil.example.com:*", "udp://10.0.0.1:*", "10.0.0.2:5"],
+        );
+        let cases = [
+            (datagrams("ntp.example.com", 123), true),
+            (datagrams("ntp.example.com", 124), false),
+            (to("ntp.example.com", 123), false),
+            (datagrams("example.com", 443), false),
+            (datagrams("bad.example.com", 123), false),
+            (datagrams("evil.example.com", 123), false),
+            (datagrams("10.0.0.3", 5), true),
+            (datagrams("10.0.0.1", 5), false),
+            (to("10.0.0.1", 5), true),
+            (datagrams("10.0.0.2", 5), false),
+            (datagrams("10.0.0.3", 6), false),
+        ];
+        for (destination, expected) in cases {
+            assert_eq!(rules.allows(&destination), expected, "{destination}");
+        }
+        assert!(rules.knows("ntp.example.com") && rules.knows("a.example.org"));
+        assert!(!rules.knows("bad.example.com") && !rules.knows("evil.example.com"));
+        for (port, expected) in [(5, true), (6, false)] {
+            assert_eq!(rules.allows_resolved(&datagrams("a.example.org", port), "10.0.0.3".parse().unwrap()), expected);
+        }
+        let error = Rules::new(&texts(&["udp://a.b:80", "a.b"]), &texts(&["c.d:80", "udp://c.d:80"])).unwrap_err();
+        let expected = "the network rule `udp://c.d:80` denies nothing that `c.d:80` does not deny";
+        assert_eq!(error.to_string(), expected);
     }
 
     #[test]
@@ -317,7 +367,7 @@ mod tests {
         for (address, expected) in
             cases.into_iter().chain([("169.254.169.254", false), ("::ffff:169.254.169.254", false)])
         {
-            assert_eq!(rules.allows_resolved(address.parse().unwrap(), 443), expected, "{address}");
+            assert_eq!(rules.allows_resolved(&to("a.example", 443), address.parse().unwrap()), expected, "{address}");
         }
     }
 
@@ -336,7 +386,7 @@ mod tests {
         for (destination, expected) in cases {
             assert_eq!(rules.allows(&destination), expected, "{destination}");
             if let Host::Address(address) = destination.host {
-                assert_eq!(rules.allows_resolved(address, destination.port), expected, "{address}");
+                assert_eq!(rules.allows_resolved(&destination, address), expected, "{address}");
             }
         }
         assert!(rules.knows("any.example") && !rules.knows("evil.example"));
@@ -471,7 +521,7 @@ mod tests {
     fn a_rule_about_requests_lets_no_name_lead_to_its_address() {
         let rules = rules(&["a.example", "GET http://10.0.0.1/x", "10.0.0.2"], &["GET http://10.0.0.2/y"]);
         for address in ["10.0.0.1", "10.0.0.2"] {
-            assert!(!rules.allows_resolved(address.parse().unwrap(), 80), "{address}");
+            assert!(!rules.allows_resolved(&to("a.example", 80), address.parse().unwrap()), "{address}");
         }
     }
 
@@ -483,16 +533,21 @@ mod tests {
             name in "[ab](\\.[ab]){0,3}\\.c",
             bits in any::<u32>(),
             port in prop_oneof![Just(80_u16), 1..=3_u16],
+            transport in prop_oneof![Just(Transport::Tcp), Just(Transport::Udp)],
         ) {
             let print = |rules: &[Rule]| rules.iter().map(Rule::to_string).collect::<Vec<_>>();
-            let (allowed, denied) = (Table::of(&print(&allow)).unwrap().0, Table::of(&print(&deny)).unwrap().0);
+            let (allowed, denied) = (Table::of(&print(&allow), false).unwrap().0, Table::of(&print(&deny), true).unwrap().0);
             let rules = Rules { allow: allowed, deny: denied, is_learning: false };
             let hosts = [Host::Name(name), Host::Address(std::net::Ipv4Addr::from(bits).into())];
-            for to in hosts.map(|host| Destination { host, port }) {
+            for to in hosts.map(|host| Destination { transport, host, port }) {
                 let is_whole = |rule: &&Rule| rule.requests.is_none();
-                let denied = deny.iter().filter(is_whole).any(|rule| naive(rule, &to));
-                prop_assert_eq!(rules.allows(&to), allow.iter().any(|rule| naive(rule, &to)) && !denied);
-                let opens = allow.iter().chain(&deny).any(|rule| !is_whole(&rule) && naive(rule, &to));
+                let of_transport = |rule: &&Rule| rule.transport == transport;
+                let takes_away = |rule: &&Rule| of_transport(rule) || rule.transport == Transport::Tcp;
+                let denied = deny.iter().filter(is_whole).filter(takes_away).any(|rule| naive(rule, &to));
+                let allowed = allow.iter().filter(of_transport).any(|rule| naive(rule, &to));
+                prop_assert_eq!(rules.allows(&to), allowed && !denied);
+                let all = allow.iter().filter(of_transport).chain(deny.iter().filter(takes_away));
+                let opens = all.into_iter().any(|rule| !is_whole(&rule) && naive(rule, &to));
                 prop_assert_eq!(rules.opens(&to).is_some(), opens);
             }
         }

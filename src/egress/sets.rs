@@ -53,7 +53,7 @@ pub const WARNING: &str = "whoever may publish there may read what commands send
 pub(super) fn rules_of(text: &str) -> Result<Vec<Rule>, RuleError> {
     let Some(name) = text.strip_prefix('@') else { return Ok(vec![text.parse()?]) };
     let Some(set) = SETS.iter().find(|set| set.names.contains(&name)) else {
-        let known: Vec<String> = SETS.iter().map(|set| format!("@{}", set.names[0])).collect();
+        let known: Vec<String> = SETS.iter().flat_map(|set| set.names).map(|name| format!("@{name}")).collect();
         let why = format!("is no set; there are {}", known.join(", "));
         return Err(RuleError { rule: text.to_owned(), why: why.into() });
     };
@@ -76,7 +76,7 @@ mod tests {
         let error = rules_of("@cargo").unwrap_err().to_string();
         assert_eq!(
             error,
-            "the network rule `@cargo` is no set; there are @npm, @pypi, @crates, @go, @debian, @github, @docker"
+            "the network rule `@cargo` is no set; there are @npm, @pypi, @python, @crates, @rust, @go, @debian, @github, @docker"
         );
     }
 }

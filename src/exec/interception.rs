@@ -12,8 +12,8 @@ use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::net::{AddressFamily, Shutdown, SocketFlags, SocketType, shutdown, socketpair};
 
 use super::ExecError;
-use crate::limits::{MAX_INTERCEPTED_SOCKETS, SUPERVISOR_TAKES_MS};
-use crate::sandbox::intercept::{Told, Wanted};
+use crate::limits::{MAX_DATAGRAM_PLACES, MAX_INTERCEPTED_SOCKETS, SUPERVISOR_TAKES_MS};
+use crate::sandbox::intercept::{ProgramName, Told, Wanted};
 use crate::sandbox::wire::{receive_packet, send_packet};
 
 pub use crate::sandbox::intercept::{Counts, Flow, Mark};
@@ -58,6 +58,19 @@ struct Shared {
     on_flow: OnceLock<Box<dyn Fn(Flow) + Send + Sync>>,
     /// Who takes connections that are accepted by nobody.
     on_arrival: OnceLock<Box<dyn Fn(OwnedFd) + Send + Sync>>,
+    /// Who decides about datagrams; without, there is no route for them.
+    on_datagrams: OnceLock<Box<dyn Fn(Datagrams) + Send + Sync>>,
+}
+
+/// Datagrams of a command that are to go to a place.
+#[derive(Debug)]
+pub struct Datagrams {
+    /// What [`Interception::decide_datagrams`] knows it by.
+    pub token: u64,
+    pub to: SocketAddr,
+    pub by: ProgramName,
+    /// Where they arrive, each from the socket of the command that it goes back to.
+    pub socket: OwnedFd,
 }
 
 impl fmt::Debug for Shared {
@@ -79,6 +92,8 @@ struct Heard {
     last_token: u64,
     /// Connections that nobody has taken yet.
     arrived: Vec<OwnedFd>,
+    /// Those that nobody was asked about.
+    datagrams: Vec<Datagrams>,
     /// Who waits for a connection.
     dialed: HashMap<u64, Done>,
     /// What came of those that nobody was told of yet.
@@ -112,8 +127,13 @@ impl Listening {
         let mut next = |there: bool| if there { sockets.next() } else { None };
         let (tcp_4, tcp_6, udp_4, udp_6) = (next(true), next(version_6), next(true), next(version_6));
         let (Some(tcp_4), Some(udp_4)) = (tcp_4, udp_4) else { return Err(ExecError::out_of_turn()) };
-        let shared =
-            Shared { channel: self.0, heard: Mutex::default(), on_flow: OnceLock::new(), on_arrival: OnceLock::new() };
+        let shared = Shared {
+            channel: self.0,
+            heard: Mutex::default(),
+            on_flow: OnceLock::new(),
+            on_arrival: OnceLock::new(),
+            on_datagrams: OnceLock::new(),
+        };
         Ok(Some(Interception { shared, sockets: Some(Sockets { tcp_4, tcp_6, udp_4, udp_6 }) }))
     }
 }
@@ -161,13 +181,25 @@ impl Interception {
         self.shared.ask();
     }
 
+    /// Has this be told every place that datagrams are to go to, before the first one does, which waits for
+    /// [`Self::decide_datagrams`]. It is called from threads of this program and has to return soon.
+    pub fn on_datagrams(&self, told: impl Fn(Datagrams) + Send + Sync + 'static) {
+        let _ = self.shared.on_datagrams.set(Box::new(told));
+        self.shared.ask();
+    }
+
+    /// Datagrams may go where this token stands for, or have no route.
+    pub fn decide_datagrams(&self, token: u64, may_send: bool) -> io::Result<()> {
+        self.shared.say(&Wanted::DecideDatagrams { token, may_send })
+    }
+
     /// The connection that is known by this may be made, or fails with this number of errno(3). Nothing happens if it does
     /// not wait any more; the kernel refuses with `ECONNREFUSED` in its own way, also where the command does not wait.
     pub fn decide(&self, mark: Mark, errno: Option<i32>) -> io::Result<()> {
         if errno.is_some() {
             self.shared.lock().flows.remove(&mark);
         }
-        self.say(&Wanted::Decide { mark, errno })
+        self.shared.say(&Wanted::Decide { mark, errno })
     }
 
     /// Has `done` be told a TCP connection from where the command is, which may still be on its way: it does not block, and is
@@ -183,29 +215,16 @@ impl Interception {
         heard.dialed.insert(token, Box::new(done));
         let is_over = heard.is_over;
         drop(heard);
-        let sent =
-            if is_over { Err(io::ErrorKind::NotConnected.into()) } else { self.say(&Wanted::Dial { token, to }) };
+        let sent = if is_over {
+            Err(io::ErrorKind::NotConnected.into())
+        } else {
+            self.shared.say(&Wanted::Dial { token, to })
+        };
         if let Err(error) = sent {
             // Unless it was told of the end meanwhile.
             let done = self.shared.lock().dialed.remove(&token);
             if let Some(done) = done {
                 done(Err(error));
-            }
-        }
-    }
-
-    /// Says this, and waits for room if there is none.
-    fn say(&self, wanted: &Wanted) -> io::Result<()> {
-        loop {
-            match send_packet(&self.shared.channel, wanted, &[]) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                done => return done,
-            }
-            // A supervisor that takes nothing for so long is stopped, or gone.
-            let mut full = [PollFd::new(&self.shared.channel, PollFlags::OUT)];
-            let patience = Timespec::try_from(Duration::from_millis(SUPERVISOR_TAKES_MS)).unwrap_or_default();
-            if poll(&mut full, Some(&patience))? == 0 {
-                return Err(io::ErrorKind::TimedOut.into());
             }
         }
     }
@@ -241,6 +260,22 @@ impl Drop for Interception {
 }
 
 impl Shared {
+    /// Says this, and waits for room if there is none.
+    fn say(&self, wanted: &Wanted) -> io::Result<()> {
+        loop {
+            match send_packet(&self.channel, wanted, &[]) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                done => return done,
+            }
+            // A supervisor that takes nothing for so long is stopped, or gone.
+            let mut full = [PollFd::new(&self.channel, PollFlags::OUT)];
+            let patience = Timespec::try_from(Duration::from_millis(SUPERVISOR_TAKES_MS)).unwrap_or_default();
+            if poll(&mut full, Some(&patience))? == 0 {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, Heard> {
         // What is under the lock is whole at any point.
         self.heard.lock().unwrap_or_else(PoisonError::into_inner)
@@ -256,6 +291,14 @@ impl Shared {
         if let Some(on_arrival) = self.on_arrival.get() {
             let arrived = std::mem::take(&mut self.lock().arrived);
             arrived.into_iter().for_each(on_arrival);
+        }
+        let datagrams = std::mem::take(&mut self.lock().datagrams);
+        for told in datagrams {
+            match self.on_datagrams.get() {
+                Some(on_datagrams) => on_datagrams(told),
+                // Who is gone waits for nothing.
+                None => drop(self.say(&Wanted::DecideDatagrams { token: told.token, may_send: false })),
+            }
         }
         let Some(on_flow) = self.on_flow.get() else { return };
         let unasked = std::mem::take(&mut self.lock().unasked);
@@ -315,6 +358,12 @@ impl Heard {
                 self.arrived.extend(sockets.pop());
                 if self.arrived.len() > MAX_INTERCEPTED_SOCKETS {
                     self.arrived.clear();
+                }
+            }
+            Told::Datagrams { token, to, by } => {
+                self.datagrams.extend(sockets.pop().map(|socket| Datagrams { token, to, by, socket }));
+                if self.datagrams.len() > MAX_DATAGRAM_PLACES {
+                    self.datagrams.clear();
                 }
             }
             Told::Counts(counts) => self.counts = counts,

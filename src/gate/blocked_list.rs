@@ -4,30 +4,33 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
+use crate::egress::Transport;
 use crate::exec::{Blocked, ProgramName};
 use crate::limits::MAX_DENIED;
 use crate::record::Target;
 
-/// Host, port, what was asked for there, and what it is about them.
-type Place = (String, u16, Option<String>, Option<String>);
+/// Transport, host, port, what was asked for there, and what it is about them.
+type Place = (Transport, String, u16, Option<String>, Option<String>);
 
 #[derive(Debug, Default)]
 pub(super) struct BlockedList(Mutex<BTreeMap<Place, Blocked>>);
 
 impl BlockedList {
-    /// Counts a connection to there that was not made, or was ended, or what was `asked` for on it: `why`, if it is not the place
+    /// Counts a connection to there that was not made or a datagram that was not sent, or was ended, or what was `asked` for on it: `why`, if it is not the place
     /// itself, and the rule that would allow it. Places beyond [`MAX_DENIED`] are not kept. With how it is told alone.
     pub(super) fn add(
         &self,
+        transport: Transport,
         target: &Target,
         asked: Option<String>,
         why: Option<String>,
         by: ProgramName,
         rule: Option<String>,
     ) -> Blocked {
-        let place = (target.host.clone(), target.port, asked.clone(), why.clone());
+        let place = (transport, target.host.clone(), target.port, asked.clone(), why.clone());
         let host = if target.host.contains(':') { format!("[{}]", target.host) } else { target.host.clone() };
-        let target = asked.unwrap_or_else(|| format!("{host}:{}", target.port));
+        let scheme = if transport == Transport::Udp { "udp://" } else { "" };
+        let target = asked.unwrap_or_else(|| format!("{scheme}{host}:{}", target.port));
         let once = Blocked { target, why, by: BTreeSet::from([by.to_string()]), times: 1, rule };
         let mut list = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_full = list.len() >= MAX_DENIED;

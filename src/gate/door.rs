@@ -6,16 +6,18 @@ use std::sync::Arc;
 
 use http::header::UPGRADE;
 use http::request;
-use http::uri::Scheme;
+use http::uri::Scheme as UriScheme;
 
 use super::blocked_list::BlockedList;
 use super::filling::Filling;
 use super::watching::{Decision, Ruling, Watch};
-use crate::egress::{Credentials, Destination, Host, RequestLine, Rules, Verdict, canonical, danger};
+use crate::egress::{
+    Credential, Credentials, Destination, Host, RequestLine, Rules, Scheme, Transport, Verdict, canonical, danger,
+};
 use crate::exec::{Blocked, Guarded, ProgramName};
 use crate::limits::MAX_SHOWN_URL_BYTES;
 use crate::record::Target;
-use crate::record::proxy::{Door, Inspector, Misfit, RealPassword, Refusal};
+use crate::record::proxy::{Door, Inspector, Known, Misfit, Refusal, StandIn};
 
 /// Cheap to clone; all clones are the same.
 #[derive(Clone, Debug)]
@@ -29,12 +31,12 @@ pub struct RuledDoor {
 }
 
 /// `None` if nothing can be reached there.
-pub(super) fn destination(target: &Target) -> Option<Destination> {
+pub(super) fn destination(transport: Transport, target: &Target) -> Option<Destination> {
     let host = match target.host.parse() {
         Ok(address) => Host::Address(address),
         Err(_) => Host::Name(canonical(&target.host)?),
     };
-    Some(Destination { host, port: target.port })
+    Some(Destination { transport, host, port: target.port })
 }
 
 impl RuledDoor {
@@ -49,7 +51,7 @@ impl RuledDoor {
 
     /// Whether this is the commands' own loopback: no rule gives them the machine's.
     pub(super) fn is_own(&self, to: SocketAddr) -> bool {
-        let destination = Destination { host: Host::Address(to.ip()), port: to.port() };
+        let destination = Destination { transport: Transport::Tcp, host: Host::Address(to.ip()), port: to.port() };
         self.has_loopback && to.ip().to_canonical().is_loopback() && !self.rules.allows(&destination)
     }
 
@@ -77,12 +79,14 @@ impl RuledDoor {
         by: ProgramName,
         rule: Option<String>,
     ) -> Blocked {
+        let transport = missing.map_or(Transport::Tcp, |missing| missing.transport);
         let address =
             missing.and_then(|missing| if let Host::Address(address) = missing.host { Some(address) } else { None });
         let decided =
             missing.filter(|missing| self.rules.denies(missing)).and_then(|missing| self.rules.deciding(missing));
         self.watch.decided(&Decision {
             by,
+            transport,
             host: &target.host,
             port: target.port,
             asked: asked.as_deref(),
@@ -90,21 +94,29 @@ impl RuledDoor {
             rule: decided,
             ruling: Ruling::Blocked(why.as_deref()),
         });
-        self.blocked.add(target, asked, why, by, rule)
+        self.blocked.add(transport, target, asked, why, by, rule)
     }
 
-    /// A connection to this address is made, or what was `asked` for is passed on.
-    fn allow(&self, target: &Target, asked: Option<&str>, address: Option<IpAddr>, by: ProgramName) {
-        let to = destination(target);
+    /// A connection to this address is made, or datagrams go there, or what was `asked` for is passed on.
+    fn allow(
+        &self,
+        transport: Transport,
+        target: &Target,
+        asked: Option<&str>,
+        address: Option<IpAddr>,
+        by: ProgramName,
+    ) {
+        let to = destination(transport, target);
         let rule = to.as_ref().and_then(|to| self.rules.deciding(to));
         let Target { host, port } = target;
-        self.watch.decided(&Decision { by, host, port: *port, asked, address, rule, ruling: Ruling::Allowed });
+        let ruling = Ruling::Allowed;
+        self.watch.decided(&Decision { by, transport, host, port: *port, asked, address, rule, ruling });
     }
 
     /// A connection or a request was ended, since what was said does not fit the target.
     fn end(&self, target: &Target, misfit: &Misfit, by: ProgramName) -> Blocked {
         let opening = || {
-            let to = destination(target)?;
+            let to = destination(Transport::Tcp, target)?;
             let rule = self.rules.opens(&to).map(|(flag, rule)| format!("{flag} '{rule}'"));
             rule.or_else(|| self.credentials.are_for(&to).then(|| "--credential".to_owned()))
         };
@@ -117,7 +129,10 @@ impl RuledDoor {
             _ => (misfit.to_string(), None),
         };
         match other {
-            Some(name) => self.block(target, Some(why), by, &Destination { host: Host::Name(name), port: target.port }),
+            Some(name) => {
+                let missing = Destination { transport: Transport::Tcp, host: Host::Name(name), port: target.port };
+                self.block(target, Some(why), by, &missing)
+            }
             None => self.add(target, None, None, Some(why), by, None),
         }
     }
@@ -130,37 +145,44 @@ impl Guarded for RuledDoor {
 }
 
 impl Door for RuledDoor {
-    fn admits(&self, target: &Target, by: ProgramName) -> bool {
-        let Some(to) = destination(target) else {
+    fn admits(&self, transport: Transport, target: &Target, by: ProgramName) -> bool {
+        let Some(to) = destination(transport, target) else {
             self.add(target, None, None, None, by, None);
             return false;
         };
-        let is_own = matches!(to.host, Host::Address(address) if self.is_own((address, to.port).into()));
-        let admits = is_own || self.rules.allows(&to);
-        if !admits {
-            self.block(target, None, by, &to);
+        if self.rules.allows(&to) {
+            return true;
         }
-        admits
+        let loopback = if let Host::Address(address) = to.host { Some(address) } else { None };
+        match loopback.filter(|address| address.to_canonical().is_loopback()) {
+            Some(address) if transport == Transport::Tcp && self.is_own((address, to.port).into()) => return true,
+            // What is the command's own was not asked about. C libraries connect datagram sockets to addresses of names only to
+            // learn which one is best.
+            Some(_) if transport == Transport::Udp => {}
+            _ => drop(self.block(target, None, by, &to)),
+        }
+        false
     }
 
     fn may_ask(&self, name: &str) -> bool {
         self.rules.knows(name)
     }
 
-    fn leads_to(&self, target: &Target, address: IpAddr, by: ProgramName) -> bool {
+    fn leads_to(&self, transport: Transport, target: &Target, address: IpAddr, by: ProgramName) -> bool {
+        let Some(to) = destination(transport, target) else { return false };
         // Of an address the rules have said it.
-        let good = target.host.parse::<IpAddr>().is_ok() || self.rules.allows_resolved(address, target.port);
+        let good = matches!(to.host, Host::Address(_)) || self.rules.allows_resolved(&to, address);
         if !good {
             let why = format!("it leads to {}", address.to_canonical());
-            self.block(target, Some(why), by, &Destination { host: Host::Address(address), port: target.port });
-        } else if !self.is_own((address, target.port).into()) {
-            self.allow(target, None, Some(address), by);
+            self.block(target, Some(why), by, &Destination { host: Host::Address(address), ..to });
+        } else if transport == Transport::Udp || !self.is_own((address, target.port).into()) {
+            self.allow(transport, target, None, Some(address), by);
         }
         good
     }
 
     fn opens(&self, target: &Target, by: ProgramName) -> Option<Arc<dyn Inspector>> {
-        let to = destination(target)?;
+        let to = destination(Transport::Tcp, target)?;
         let fills = self.credentials.are_for(&to);
         if !fills && self.rules.opens(&to).is_none() {
             return None;
@@ -176,9 +198,23 @@ impl Door for RuledDoor {
         Some(Arc::new(Filling::new(judge, to, Box::new(refuse), Arc::clone(&self.credentials))))
     }
 
-    fn password(&self, target: &Target) -> Option<Box<RealPassword>> {
-        let (to, credentials) = (destination(target)?, Arc::clone(&self.credentials));
-        credentials.log_in(&to).then(|| Box::new(move |given: &[u8]| credentials.password(&to, given)) as _)
+    fn login(&self, target: &Target) -> Option<StandIn> {
+        let to = destination(Transport::Tcp, target)?;
+        let known = |scheme| {
+            let meant = self.credentials.for_login(scheme, &to).into_iter();
+            let known = |it: &Credential| Known {
+                stand_in: it.stand_in.clone().into_bytes(),
+                secret: it.secret.bytes().to_vec(),
+            };
+            Some(meant.map(known).collect::<Vec<_>>()).filter(|known| !known.is_empty())
+        };
+        if let Some(known) = known(Scheme::Postgres) {
+            return Some(StandIn::Postgres(Box::new(move |given| {
+                let meant = known.iter().find(|known| known.stand_in == given);
+                meant.map_or(given, |known| &known.secret).to_vec()
+            })));
+        }
+        known(Scheme::MySql).map(StandIn::MySql)
     }
 
     fn ended(&self, target: &Target, misfit: Misfit, by: ProgramName) {
@@ -196,7 +232,7 @@ struct Judge {
 
 impl Inspector for Judge {
     fn request(&self, head: &mut request::Parts) -> Result<(), Refusal> {
-        let (is_tls, may_switch) = (head.uri.scheme() == Some(&Scheme::HTTPS), head.headers.contains_key(UPGRADE));
+        let (is_tls, may_switch) = (head.uri.scheme() == Some(&UriScheme::HTTPS), head.headers.contains_key(UPGRADE));
         let line = RequestLine { is_tls, method: head.method.as_str(), path: head.uri.path(), may_switch };
         let url = head.uri.to_string();
         let url = url.split('?').next().unwrap_or_default();
@@ -206,7 +242,7 @@ impl Inspector for Judge {
         let missing = || Some(self.to.rule_for(line).to_string());
         let (why, rule) = match self.door.rules.judge(&self.to, line) {
             Verdict::Allowed => {
-                self.door.allow(&self.target, Some(&asked), None, self.by);
+                self.door.allow(self.to.transport, &self.target, Some(&asked), None, self.by);
                 return Ok(());
             }
             Verdict::Missing => (None, missing()),

@@ -15,6 +15,7 @@ use std::time::SystemTime;
 use serde::Serialize;
 
 use super::watching::{Decision, Origin, Ruling, Watcher};
+use crate::egress::Transport;
 use crate::limits::{MAX_AUDIT_REASON_BYTES, MAX_NET_LOG_WAITING};
 
 pub struct NetLog {
@@ -36,6 +37,9 @@ struct Line<'a> {
     #[serde(skip_serializing_if = "str::is_empty")]
     command: &'a str,
     program: String,
+    /// Of all but connections of TCP.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    transport: Option<&'static str>,
     host: &'a str,
     port: u16,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -87,6 +91,7 @@ impl Watcher for NetLog {
             call: caller.map(|caller| caller.call),
             command: &origin.title,
             program: decision.by.to_string(),
+            transport: (decision.transport == Transport::Udp).then_some("udp"),
             host: &decision.host[..decision.host.floor_char_boundary(MAX_AUDIT_REASON_BYTES)],
             port: decision.port,
             asked: decision.asked,
@@ -160,6 +165,7 @@ mod tests {
         for _ in 0..all {
             let decision = Decision {
                 by: ProgramName::default(),
+                transport: Transport::Tcp,
                 host: "example.com",
                 port: 443,
                 asked: None,

@@ -5,13 +5,15 @@ use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use crate::egress::Transport;
 use crate::exec::ProgramName;
 use crate::policy::{Caller, Touched};
 
-/// What was decided about one connection.
+/// What was decided about one connection, or about datagrams.
 #[derive(Clone, Copy, Debug)]
 pub struct Decision<'a> {
     pub by: ProgramName,
+    pub transport: Transport,
     pub host: &'a str,
     pub port: u16,
     /// What was asked for there, if that was decided about: `POST https://api.example.com/hook`.

@@ -1,7 +1,7 @@
 //! The ways out of one command: what its interception hands over, who decides about it, and who makes its connections.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
@@ -13,8 +13,8 @@ use tokio::net::UnixStream;
 use tokio::runtime::Handle;
 
 use super::door::RuledDoor;
-use crate::exec::{Counts, Flow, Interception, Mark};
-use crate::record::proxy::{Attempt, Dialed, Door, Sockets, Wires};
+use crate::exec::{self, Counts, Flow, Interception, Mark};
+use crate::record::proxy::{Attempt, Datagrams, Dialed, Door, Sockets, Wires};
 use crate::sandbox::addresses;
 
 pub struct Ways {
@@ -94,6 +94,24 @@ impl Wires for Ways {
 
     fn on_arrival(&self, told: Box<dyn Fn(OwnedFd) + Send + Sync>) {
         self.interception.on_arrival(told);
+    }
+
+    fn on_datagrams(&self, told: Box<dyn Fn(Datagrams) + Send + Sync>) {
+        self.interception.on_datagrams(move |exec::Datagrams { token, to, by, socket }| {
+            told(Datagrams { token, to, by, socket });
+        });
+    }
+
+    fn decide_datagrams(&self, token: u64, may_send: bool) {
+        let _ = self.interception.decide_datagrams(token, may_send);
+    }
+
+    fn datagrams_to(&self, to: SocketAddr) -> io::Result<UdpSocket> {
+        let Out::ByRule(_) = &self.out else { return Err(io::ErrorKind::PermissionDenied.into()) };
+        let from: IpAddr = if to.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+        let socket = UdpSocket::bind((from, 0))?;
+        socket.connect(to)?;
+        Ok(socket)
     }
 
     fn decide(&self, key: u64, errno: Option<i32>) {

@@ -12,6 +12,12 @@ pub const MAX_KEPT_SOCKETS: usize = 4096;
 pub const MAX_INTERCEPTED_BYTES: usize = 256 * 1024;
 /// Largest datagram over IPv4, in bytes.
 pub const MAX_DATAGRAM_BYTES: usize = 65_507;
+/// Places that one command may send datagrams to by rule.
+pub const MAX_DATAGRAM_PLACES: usize = 256;
+/// Sockets by which datagrams of one command leave at once: for one more, the one of its place goes that was not used for longest.
+pub const MAX_DATAGRAM_ASSOCIATIONS: usize = 1024;
+/// How long such a socket stays when nothing passes it, in seconds (RFC 4787, 4.3: not less than two minutes).
+pub const DATAGRAM_IDLE_SECS: u64 = 120;
 /// How long a connection waits until the server has heard of it, in milliseconds.
 pub const SERVER_HEARS_MS: u64 = 5_000;
 /// How long a connection of a socket that does not block is held until it is known whether its server is there, in
@@ -21,8 +27,6 @@ pub const CONNECT_HELD_MS: u64 = 100;
 pub const MAX_CONNECTIONS_ON_THEIR_WAY: usize = 128;
 /// How long a supervisor may take nothing of what the server has to say, in milliseconds.
 pub const SUPERVISOR_TAKES_MS: u64 = 5_000;
-/// Calls that a supervisor answers before it looks at anything else again.
-pub const CALLS_AT_ONCE: usize = 32;
 /// Answers to the server that may wait at a supervisor.
 pub const MAX_WAITING_WORDS: usize = 4096;
 /// Largest bundle of certificates that is put into the view of a command, in bytes.
@@ -111,6 +115,8 @@ pub const HTTP2_WINDOW_BYTES: u32 = 512 * 1024;
 pub const HTTP2_CONNECTION_BYTES: usize = 8 * HTTP2_WINDOW_BYTES as usize;
 /// What is read at once from a recorded connection at first, in bytes.
 pub const RELAY_BUFFER_BYTES: usize = 16 * 1024;
+/// What the pipe holds through which a relayed connection goes once more comes at a time, in bytes.
+pub const RELAY_PIPE_BYTES: usize = 256 * 1024;
 /// The same once there was more than that at a time, in bytes.
 pub const RELAY_BUFFER_KEPT_BYTES: usize = 128 * 1024;
 /// The same as far as the budget has room for it, in bytes.
@@ -119,6 +125,8 @@ pub const MAX_RELAY_BUFFER_BYTES: usize = 1024 * 1024;
 pub const RELAY_QUIET_MS: u64 = 1_000;
 /// How long the real server may take to accept a recorded connection, in milliseconds.
 pub const UPSTREAM_CONNECT_MS: u64 = 10_000;
+/// How long one of its addresses has before the next one is tried, too, in milliseconds (RFC 8305, 8).
+pub const NEXT_ADDRESS_MS: u64 = 250;
 /// How long a TLS handshake may take on either side of a recorded connection, in milliseconds.
 pub const UPSTREAM_TLS_MS: u64 = 10_000;
 /// How long the login to a database may take that is done for a program, in milliseconds.

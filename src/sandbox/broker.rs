@@ -20,7 +20,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::PollFlags;
 use rustix::fs::{
     AtFlags, CWD, FileType, Gid, Mode, Timespec, Timestamps, Uid, XattrFlags, chmod, chownat, fstat, readlinkat,
     removexattr, setxattr, utimensat,
@@ -32,7 +32,7 @@ use super::intercept::call::decode as network;
 use super::raw_string::RawString;
 use super::sys::seccomp::{Notification, let_go_on, receive, respond, still_valid};
 use super::wire::Denied;
-use crate::limits::{CALLS_AT_ONCE, MAX_DENIED, MAX_DENIED_PATH_BYTES, MAX_XATTR_NAME_BYTES, MAX_XATTR_VALUE_BYTES};
+use crate::limits::{MAX_DENIED, MAX_DENIED_PATH_BYTES, MAX_XATTR_NAME_BYTES, MAX_XATTR_VALUE_BYTES};
 pub use call::{Call, Change, Object, Read, Times, decode};
 pub use caller::{Caller, link};
 
@@ -104,10 +104,8 @@ impl Broker {
     }
 
     /// The same with somebody who serves the calls over the network.
-    pub fn with(mut self, interceptor: Interceptor) -> io::Result<Self> {
-        interceptor.listen_to(&self.listener)?;
-        self.interceptor = Some(interceptor);
-        Ok(self)
+    pub fn with(self, interceptor: Interceptor) -> Self {
+        Self { interceptor: Some(interceptor), ..self }
     }
 
     /// Whether nobody is left who could make a call, as was seen when the last one was looked for: there is nothing to wait for.
@@ -115,21 +113,19 @@ impl Broker {
         self.is_over
     }
 
-    /// Answers what waits, by what poll(2) said of its descriptor; a call that was given up meanwhile is no error. Does not block.
-    pub fn serve(&mut self, state: PollFlags, witness: &mut dyn Witness) -> io::Result<()> {
-        let Some(interceptor) = &mut self.interceptor else {
-            return if self.is_asked(state) { self.serve_one(witness) } else { Ok(()) };
-        };
-        interceptor.serve(&self.listener)?;
-        for _ in 0..CALLS_AT_ONCE {
-            let mut listener = [PollFd::new(&self.listener, PollFlags::IN)];
-            let state = poll(&mut listener, Some(&Timespec::default())).map(|_| listener[0].revents());
-            if !self.is_asked(state.unwrap_or(PollFlags::empty())) {
-                break;
-            }
-            self.serve_one(witness)?;
+    /// What to wait for with poll(2): calls, whose `POLLHUP` stays ([`Broker::is_over`]), and whatever else there is. Not one behind the
+    /// other: the kernel leaves who calls and who answers on one processor only where the listener itself is waited for.
+    pub fn waits_for(&self) -> [Option<BorrowedFd<'_>>; 2] {
+        [Some(self.listener.as_fd()), self.interceptor.as_ref().map(AsFd::as_fd)]
+    }
+
+    /// Answers a call that waits, by what poll(2) said of these; one that was given up meanwhile is no error. Does not block.
+    pub fn serve(&mut self, [calls, rest]: [PollFlags; 2], witness: &mut dyn Witness) -> io::Result<()> {
+        if let (Some(interceptor), false) = (&mut self.interceptor, rest.is_empty()) {
+            interceptor.serve(&self.listener)?;
         }
-        Ok(())
+        self.is_over = calls.contains(PollFlags::HUP);
+        if calls.contains(PollFlags::IN) { self.serve_one(witness) } else { Ok(()) }
     }
 
     /// Whether [`Broker::look`] has work to do now and then.
@@ -203,11 +199,6 @@ impl Broker {
     }
 
     /// Whether a call waits, by the state of the listener.
-    fn is_asked(&mut self, state: PollFlags) -> bool {
-        self.is_over = state.contains(PollFlags::HUP);
-        state.contains(PollFlags::IN)
-    }
-
     fn record(&mut self, denied: Denied) {
         if self.denied.len() < MAX_DENIED && !self.denied.contains(&denied) {
             self.denied.push(denied);
@@ -262,13 +253,6 @@ fn holds(place: &[u8], without_names: bool, kind: FileType, allowed: impl Fn(&Pa
     }
     let allowed = |place| allowed(Path::new(OsStr::from_bytes(place)));
     allowed(place) && former.is_none_or(allowed)
-}
-
-impl AsFd for Broker {
-    /// To wait for calls with poll(2). `POLLHUP`, which stays: [`Broker::is_over`].
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.interceptor.as_ref().map_or_else(|| self.listener.as_fd(), AsFd::as_fd)
-    }
 }
 
 /// Reads what the arguments point to; `None` if there is nothing to do, whatever the object.

@@ -1,6 +1,6 @@
 //! What a supervisor does for its command while the command runs, in each of the three ways to hold it.
 
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 
 use rustix::event::PollFlags;
@@ -14,13 +14,13 @@ use super::wire::{Changed, Denied};
 
 /// What the walls of one command need while it runs. Nothing, unless they say otherwise.
 pub trait Monitor {
-    /// A descriptor to wait for, beside the supervisor's own.
-    fn waits_for(&self) -> Option<BorrowedFd<'_>> {
-        None
+    /// Descriptors to wait for, beside the supervisor's own.
+    fn waits_for(&self) -> [Option<BorrowedFd<'_>>; 2] {
+        [None; 2]
     }
 
-    /// Does what the descriptor is ready for.
-    fn serve(&mut self, _state: PollFlags) {}
+    /// Does what the descriptors are ready for.
+    fn serve(&mut self, _states: [PollFlags; 2]) {}
 
     /// Takes the descriptor that came from the program's side of the walls.
     fn take(&mut self, _from_program: OwnedFd) {}
@@ -56,12 +56,12 @@ impl Bare {
 }
 
 impl Monitor for Bare {
-    fn waits_for(&self) -> Option<BorrowedFd<'_>> {
+    fn waits_for(&self) -> [Option<BorrowedFd<'_>>; 2] {
         self.0.waits_for()
     }
 
-    fn serve(&mut self, state: PollFlags) {
-        self.0.serve(state);
+    fn serve(&mut self, states: [PollFlags; 2]) {
+        self.0.serve(states);
     }
 
     fn take(&mut self, from_program: OwnedFd) {
@@ -96,20 +96,19 @@ impl<'a> Served<'a> {
     }
 
     fn begin(&mut self, broker: Broker) {
-        // Without one every call that it would be asked for fails.
-        self.broker = match self.interceptor.take() {
-            Some(interceptor) => broker.with(interceptor).ok(),
-            None => Some(broker),
-        };
+        self.broker = Some(match self.interceptor.take() {
+            Some(interceptor) => broker.with(interceptor),
+            None => broker,
+        });
     }
 
-    fn waits_for(&self) -> Option<BorrowedFd<'_>> {
-        self.broker.as_ref().filter(|broker| !broker.is_over()).map(AsFd::as_fd)
+    fn waits_for(&self) -> [Option<BorrowedFd<'_>>; 2] {
+        self.broker.as_ref().filter(|broker| !broker.is_over()).map_or([None; 2], Broker::waits_for)
     }
 
-    fn serve(&mut self, state: PollFlags) {
+    fn serve(&mut self, states: [PollFlags; 2]) {
         // A listener that fails is closed: the calls that wait for it fail in their turn.
-        if self.broker.as_mut().is_some_and(|broker| broker.serve(state, &mut self.journal).is_err()) {
+        if self.broker.as_mut().is_some_and(|broker| broker.serve(states, &mut self.journal).is_err()) {
             self.broker = None;
         }
     }
@@ -156,12 +155,12 @@ impl<'a> InView<'a> {
 }
 
 impl Monitor for InView<'_> {
-    fn waits_for(&self) -> Option<BorrowedFd<'_>> {
+    fn waits_for(&self) -> [Option<BorrowedFd<'_>>; 2] {
         self.broker.waits_for()
     }
 
-    fn serve(&mut self, state: PollFlags) {
-        self.broker.serve(state);
+    fn serve(&mut self, states: [PollFlags; 2]) {
+        self.broker.serve(states);
     }
 
     fn take(&mut self, from_program: OwnedFd) {
@@ -217,12 +216,12 @@ impl<'a> OnSystem<'a> {
 }
 
 impl Monitor for OnSystem<'_> {
-    fn waits_for(&self) -> Option<BorrowedFd<'_>> {
+    fn waits_for(&self) -> [Option<BorrowedFd<'_>>; 2] {
         self.broker.waits_for()
     }
 
-    fn serve(&mut self, state: PollFlags) {
-        self.broker.serve(state);
+    fn serve(&mut self, states: [PollFlags; 2]) {
+        self.broker.serve(states);
     }
 
     fn take(&mut self, from_program: OwnedFd) {

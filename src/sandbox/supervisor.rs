@@ -132,10 +132,12 @@ impl Supervisor<'_> {
         let mut next_look = Instant::now() + Duration::from_millis(INTERCEPTED_LOOK_MS);
         loop {
             let states = {
+                let [calls, rest] = self.monitor.waits_for();
                 let fds = [
                     Some(children.as_fd()),
                     Some(self.server.as_fd()),
-                    self.monitor.waits_for(),
+                    calls,
+                    rest,
                     life.birth.as_ref().map(AsFd::as_fd),
                     self.proxy_socket.as_ref().map(AsFd::as_fd),
                     self.line.as_ref().filter(|_| life.over.is_none()).map(AsFd::as_fd),
@@ -145,7 +147,8 @@ impl Supervisor<'_> {
                 let pauses = pause.into_iter().chain(look).map(Duration::from_millis);
                 wait_for_more(fds, &[], pauses.chain(reporter.pause()).min())?.0
             };
-            let [child, server, duty, birth, ushered, ordered] = states.map(|state| !state.is_empty());
+            let [child, server, called, more, birth, ushered, ordered] = states.map(|state| !state.is_empty());
+            let duty = called || more;
             if self.monitor.has_to_look() && next_look <= Instant::now() {
                 self.monitor.look();
                 next_look = Instant::now() + Duration::from_millis(INTERCEPTED_LOOK_MS);
@@ -197,7 +200,7 @@ impl Supervisor<'_> {
                 }
             }
             if duty {
-                self.monitor.serve(states[2]);
+                self.monitor.serve([states[2], states[3]]);
             }
             reporter.answer(self.server.as_fd(), life.exit.is_none().then_some(life.program));
             if ordered && let Some(line) = &self.line {

@@ -198,7 +198,7 @@ pub enum Denied {
 /// Connections of a command that no rule allows, all to one place.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Blocked {
-    /// Host and port, or a method and a URL.
+    /// Host and port, of UDP with `udp://` before them, or a method and a URL.
     pub target: String,
     pub times: u64,
     /// The programs that tried, as they call themselves, if that is known.
@@ -221,7 +221,8 @@ impl Blocked {
 
     /// The place, as it stands among the paths that a call touched.
     pub fn url(&self) -> PathBuf {
-        self.target.split_once(' ').map_or_else(|| format!("tcp://{}", self.target).into(), |(_, url)| url.into())
+        let place = self.target.split_once(' ').map_or(&*self.target, |(_, url)| url);
+        if place.contains("://") { place.into() } else { format!("tcp://{place}").into() }
     }
 }
 

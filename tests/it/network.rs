@@ -4,6 +4,7 @@
 //! where the tests run as root also as a user without rights.
 
 mod credentials;
+mod datagrams;
 mod learning;
 mod log;
 mod replaying;

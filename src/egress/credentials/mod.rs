@@ -86,11 +86,11 @@ impl Credential {
     }
 
     fn is_for_requests(&self, to: &Destination) -> bool {
-        self.places.iter().any(|place| place.scheme != Scheme::Postgres && place.names(to))
+        self.places.iter().any(|place| place.scheme.login_port().is_none() && place.names(to))
     }
 
-    fn is_for_login(&self, to: &Destination) -> bool {
-        self.places.iter().any(|place| place.scheme == Scheme::Postgres && place.names(to))
+    fn is_for_login(&self, scheme: Scheme, to: &Destination) -> bool {
+        self.places.iter().any(|place| place.scheme == scheme && place.names(to))
     }
 }
 
@@ -150,15 +150,9 @@ impl Credentials {
         }
     }
 
-    /// Whether one is for a login there.
-    pub fn log_in(&self, to: &Destination) -> bool {
-        self.0.iter().any(|it| it.is_for_login(to))
-    }
-
-    /// The password in the place of the one that a program gives for a login there.
-    pub fn password(&self, to: &Destination, given: &[u8]) -> Vec<u8> {
-        let meant = self.0.iter().find(|it| it.stand_in.as_bytes() == given && it.is_for_login(to));
-        meant.map_or(given, |it| it.secret.bytes()).to_vec()
+    /// Those that are for a login of this kind there.
+    pub fn for_login(&self, scheme: Scheme, to: &Destination) -> Vec<&Credential> {
+        self.0.iter().filter(|it| it.is_for_login(scheme, to)).collect()
     }
 
     /// The name of one whose stand-in is in a field's value although it is for nothing there.

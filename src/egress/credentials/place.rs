@@ -8,6 +8,8 @@ use crate::egress::rules::{Rules, Verdict};
 
 /// Where `PostgreSQL` listens if nobody says otherwise.
 const POSTGRES_PORT: u16 = 5432;
+/// The same of `MySQL` and `MariaDB`.
+const MYSQL_PORT: u16 = 3306;
 
 /// How it is spoken there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,13 +19,25 @@ pub enum Scheme {
     Http,
     /// The password of a login.
     Postgres,
+    /// The same.
+    MySql,
 }
 
 impl Scheme {
-    const ALL: [(&'static str, Self); 3] = [("https", Self::Https), ("http", Self::Http), ("postgres", Self::Postgres)];
+    const ALL: [(&'static str, Self); 4] =
+        [("https", Self::Https), ("http", Self::Http), ("postgres", Self::Postgres), ("mysql", Self::MySql)];
 
     pub fn word(self) -> &'static str {
         Self::ALL.iter().find(|(_, scheme)| *scheme == self).map_or("", |(word, _)| word)
+    }
+
+    /// The port of a login, if nobody says otherwise; `None` of what has requests.
+    pub fn login_port(self) -> Option<u16> {
+        match self {
+            Self::Https | Self::Http => None,
+            Self::Postgres => Some(POSTGRES_PORT),
+            Self::MySql => Some(MYSQL_PORT),
+        }
     }
 }
 
@@ -63,18 +77,17 @@ impl FromStr for Place {
         if user.is_some_and(|user| !is_user(user)) {
             return Err(error("names a user that is not letters, digits, `-`, `.` and `_`".to_owned()));
         }
-        let rule = match scheme {
-            Scheme::Https | Scheme::Http if path.is_empty() => format!("{word}://{authority}/**"),
-            Scheme::Https | Scheme::Http => format!("{word}://{authority}{path}"),
-            Scheme::Postgres if user.is_some() || !path.is_empty() => {
-                return Err(error(
-                    "names a user or a database; name the host, and its port if that is not 5432".to_owned(),
-                ));
+        let has_port = authority.rsplit_once(':').is_some_and(|(_, port)| !port.ends_with(']'));
+        let rule = match scheme.login_port() {
+            None if path.is_empty() => format!("{word}://{authority}/**"),
+            None => format!("{word}://{authority}{path}"),
+            Some(port) if user.is_some() || !path.is_empty() => {
+                return Err(error(format!(
+                    "names a user or a database; name the host, and its port if that is not {port}"
+                )));
             }
-            Scheme::Postgres if authority.rsplit_once(':').is_some_and(|(_, port)| !port.ends_with(']')) => {
-                authority.to_owned()
-            }
-            Scheme::Postgres => format!("{authority}:{POSTGRES_PORT}"),
+            Some(_) if has_port => authority.to_owned(),
+            Some(port) => format!("{authority}:{port}"),
         };
         let named = |fault| RuleError { rule: text.to_owned(), ..fault };
         let rules = Rules::new(std::slice::from_ref(&rule), &[]).map_err(named)?;
@@ -95,6 +108,6 @@ impl Place {
     }
 
     pub(super) fn matches(&self, to: &Destination, line: RequestLine<'_>) -> bool {
-        self.scheme != Scheme::Postgres && self.rules.judge(to, line) == Verdict::Allowed
+        self.scheme.login_port().is_none() && self.rules.judge(to, line) == Verdict::Allowed
     }
 }

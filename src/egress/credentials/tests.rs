@@ -4,7 +4,7 @@ use pretty_assertions::assert_eq;
 use proptest::prelude::*;
 
 use super::*;
-use crate::egress::Host;
+use crate::egress::{Host, Transport};
 
 const SECRET: &str = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
 
@@ -13,7 +13,7 @@ fn credential(name: &str, secret: &str, place: &str) -> Credential {
 }
 
 fn to(host: &str, port: u16) -> Destination {
-    Destination { host: Host::Name(host.to_owned()), port }
+    Destination { transport: Transport::Tcp, host: Host::Name(host.to_owned()), port }
 }
 
 /// A request of this path.
@@ -104,12 +104,12 @@ fn a_password_is_put_in_the_place_of_its_stand_in() {
     let stand_in = one.stand_in.clone();
     let all = Credentials::new(vec![one]);
     let (good, other) = (to("db.example.com", 5432), to("db.example.com", 443));
-    assert_eq!((all.log_in(&good), all.log_in(&other)), (true, false));
-    assert_eq!(all.password(&good, stand_in.as_bytes()), SECRET.as_bytes());
-    assert_eq!(all.password(&good, b"another"), b"another");
-    assert_eq!(all.password(&other, stand_in.as_bytes()), stand_in.as_bytes());
+    let of = |scheme, to| all.for_login(scheme, to).iter().map(|it| it.stand_in.clone()).collect::<Vec<_>>();
+    assert_eq!(of(Scheme::Postgres, &good), [stand_in]);
+    assert_eq!((of(Scheme::Postgres, &other).len(), of(Scheme::MySql, &good).len()), (0, 0));
     let with_port: Place = "postgres://[::1]:5433".parse().unwrap();
-    let there = Destination { host: Host::Address("::1".parse().unwrap()), port: 5433 };
+    let host = Host::Address("::1".parse().unwrap());
+    let there = Destination { transport: Transport::Tcp, host, port: 5433 };
     assert!(
         with_port.names(&there)
             && "postgres://[::1]".parse::<Place>().unwrap().names(&Destination { port: 5432, ..there })
@@ -121,13 +121,14 @@ fn what_is_no_place_is_refused_with_the_reason() {
     let cases = [
         (
             "api.example.com",
-            "does not say how it is spoken there; it begins with one of https://, http://, postgres://",
+            "does not say how it is spoken there; it begins with one of https://, http://, postgres://, mysql://",
         ),
         (
-            "mysql://db.example.com",
-            "begins with `mysql://`, for which no credential is supported; https://, http://, postgres:// are",
+            "redis://db.example.com",
+            "begins with `redis://`, for which no credential is supported; https://, http://, postgres://, mysql:// are",
         ),
         ("postgres://me@db.example.com", "names a user or a database; name the host, and its port if that is not 5432"),
+        ("mysql://db.example.com/it", "names a user or a database; name the host, and its port if that is not 3306"),
         ("https://a b@api.example.com", "names a user that is not letters, digits, `-`, `.` and `_`"),
         ("https://api.example.com:0/", "has the port `0`; 1 to 65535 or `*` is allowed"),
     ];

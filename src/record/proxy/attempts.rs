@@ -12,6 +12,7 @@ use super::context::Context;
 use super::hub::{Dialing, Hub};
 use super::stream::Stream;
 use super::{Attempt, Mode, Replay, nameserver, replay, upstream};
+use crate::egress::Transport;
 use crate::limits::{MAX_RECORDED_CONNECTIONS, UPSTREAM_CONNECT_MS};
 
 pub enum Decision {
@@ -92,7 +93,7 @@ fn decide(shared: &Arc<Hub>, attempt: Attempt) -> (Decision, Option<(Context, on
         },
     };
     // Said at once, before a program that does not wait has gone on.
-    if shared.wires.door().is_some_and(|door| !door.admits(&context.link.target, context.by)) {
+    if shared.wires.door().is_some_and(|door| !door.admits(Transport::Tcp, &context.link.target, context.by)) {
         return (Decision::Refused(libc::EACCES), None);
     }
     context.keep = keep;

@@ -8,13 +8,14 @@ use std::time::{Duration, Instant, SystemTime};
 
 use tokio::net::TcpStream;
 use tokio::sync::{Semaphore, oneshot, watch};
+use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::{Counts, Mode, Note, OnMiss, Recorded, Wires};
 use crate::budget::{Account, Purpose, Share};
 use crate::limits::{
     MAX_LOOKUPS_AT_ONCE, MAX_RECORDING_BYTES, MAX_RECORDING_NOTES, MAX_SOCKETS_ASKED_FOR, MEMORY_LOOK_MS,
-    MEMORY_WAIT_MS, RECORDING_COPIES, RESOLVED_MS, UPSTREAM_CONNECT_MS,
+    MEMORY_WAIT_MS, NEXT_ADDRESS_MS, RECORDING_COPIES, RESOLVED_MS, UPSTREAM_CONNECT_MS,
 };
 use crate::outbound::Verifier;
 use crate::record::call::{Content, Exchange, Link, Refusal, Target};
@@ -289,21 +290,37 @@ impl Hub {
         found
     }
 
-    /// The real server, at those of its addresses that are good; `EACCES` if none is.
+    /// The real server, at the first that answers of its addresses that are good; `EACCES` if none is. One that does not answer does
+    /// not keep from the next one (RFC 8305, 5).
     pub async fn dial(self: &Arc<Self>, target: &Target, is_good: impl Fn(IpAddr) -> bool) -> io::Result<TcpStream> {
         let connect = async {
             let mut failed = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
-            for address in self.resolve(&target.host).await? {
-                if !is_good(address) {
-                    failed = io::Error::from_raw_os_error(libc::EACCES);
-                    continue;
+            let mut tried = JoinSet::new();
+            let mut left = self.resolve(&target.host).await?.into_iter();
+            loop {
+                match left.next() {
+                    Some(address) if !is_good(address) => {
+                        failed = io::Error::from_raw_os_error(libc::EACCES);
+                        continue;
+                    }
+                    Some(address) => {
+                        let (hub, to) = (Arc::clone(self), SocketAddr::new(address, target.port));
+                        if tried.is_empty() && left.len() == 0 {
+                            return hub.connect(to).await;
+                        }
+                        tried.spawn(async move { hub.connect(to).await });
+                    }
+                    None if tried.is_empty() => return Err(failed),
+                    None => {}
                 }
-                match self.connect(SocketAddr::new(address, target.port)).await {
-                    Ok(stream) => return Ok(stream),
-                    Err(error) => failed = error,
+                let patience = if left.len() == 0 { UPSTREAM_CONNECT_MS } else { NEXT_ADDRESS_MS };
+                match timeout(Duration::from_millis(patience), tried.join_next()).await {
+                    Ok(Some(Ok(Ok(stream)))) => return Ok(stream),
+                    Ok(Some(Ok(Err(error)))) => failed = error,
+                    Ok(Some(Err(panic))) => failed = io::Error::other(panic),
+                    Ok(None) | Err(_) => {}
                 }
             }
-            Err(failed)
         };
         timeout(Duration::from_millis(UPSTREAM_CONNECT_MS), connect)
             .await

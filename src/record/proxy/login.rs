@@ -1,4 +1,4 @@
-//! One connection to a `PostgreSQL` server whose password the program does not have: it ends here until the login is over.
+//! One connection to a database whose password the program does not have: it ends here until the login is over.
 
 use std::io;
 use std::time::Duration;
@@ -10,30 +10,38 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::timeout;
 
 use super::context::Context;
+use super::mysql_login::{self, LoggedIn};
 use super::relay::relay;
 use super::stream::Stream;
 use super::tap::Tap;
-use super::tls::{self, ClientHello};
+use super::tls;
+use super::tls::WITHOUT_TLS;
 use crate::limits::DATABASE_LOGIN_MS;
+use crate::record::protocol::mysql::login::Known;
 use crate::record::protocol::postgres::{Beginning, Login, SSL_REQUEST, beginning, failure, next};
 
 /// The password in the place of the one that a program gives.
 pub type RealPassword = dyn Fn(&[u8]) -> Vec<u8> + Send + Sync;
 
+/// How a password is put in the place of what a program has.
+pub enum StandIn {
+    Postgres(Box<RealPassword>),
+    MySql(Vec<Known>),
+}
+
 /// Name of the protocol inside TLS.
 const PROTOCOL: &[u8] = b"postgresql";
 
-/// What came of a login.
-enum LoggedIn {
-    Yes(Stream, Stream),
-    /// The program was told why not, or wanted none.
-    No,
-}
-
 /// Serves a connection until it ends.
-pub async fn serve(context: &Context, real: &RealPassword, client: Stream, server: Stream) -> io::Result<()> {
-    let logging_in = timeout(Duration::from_millis(DATABASE_LOGIN_MS), log_in(context, real, client, server));
-    let LoggedIn::Yes(client, server) = logging_in.await.map_err(io::Error::from)?? else { return Ok(()) };
+pub async fn serve(context: &Context, stand_in: StandIn, client: Stream, server: Stream) -> io::Result<()> {
+    let logging_in = async {
+        match stand_in {
+            StandIn::Postgres(real) => log_in(context, &*real, client, server).await,
+            StandIn::MySql(known) => mysql_login::log_in(context, &known, client, server).await,
+        }
+    };
+    let in_time = timeout(Duration::from_millis(DATABASE_LOGIN_MS), logging_in).await;
+    let Some((client, server)) = in_time.map_err(io::Error::from)?? else { return Ok(()) };
     relay(context, client, server, &mut Tap::Nobody).await.map(drop)
 }
 
@@ -44,7 +52,7 @@ async fn log_in(context: &Context, real: &RealPassword, client: Stream, mut serv
             // It holds no secret, and gets no answer.
             server.write_all(&cancel).await?;
             server.shutdown().await?;
-            return Ok(LoggedIn::No);
+            return Ok(None);
         }
     };
     let mut server = match encrypted(context, server).await? {
@@ -68,7 +76,7 @@ async fn log_in(context: &Context, real: &RealPassword, client: Stream, mut serv
                 read = client.more(&mut asked) => read?,
             };
             if read == 0 {
-                return Ok(LoggedIn::No);
+                return Ok(None);
             }
             continue;
         };
@@ -81,7 +89,7 @@ async fn log_in(context: &Context, real: &RealPassword, client: Stream, mut serv
             to.flush().await?;
         }
     }
-    Ok(LoggedIn::Yes(client.put_back(asked), server.put_back(said)))
+    Ok(Some((client.put_back(asked), server.put_back(said))))
 }
 
 /// What the program says first, encrypted if it asks for that: of those that begin a session or end a statement.
@@ -127,18 +135,13 @@ async fn encrypted(context: &Context, mut server: Stream) -> io::Result<Result<S
     match server.read_u8().await? {
         b'S' => {}
         b'N' if is_here => return Ok(Ok(server)),
-        _ => return Ok(Err("the server does not speak TLS, and the password goes nowhere without it".to_owned())),
+        _ => return Ok(Err(WITHOUT_TLS.to_owned())),
     }
-    let hello = ClientHello { name: None, offers: vec![PROTOCOL.to_vec()] };
-    Ok(match tls::connect(context, &hello, server).await {
-        Ok((server, _)) => Ok(server),
-        Err(tls::Refused::Certificate(reason)) => Err(format!("the certificate of the server is not good: {reason}")),
-        Err(tls::Refused::Other(reason)) => Err(format!("the server does not speak TLS as it should: {reason}")),
-    })
+    Ok(tls::to_database(context, server, vec![PROTOCOL.to_vec()]).await)
 }
 
 async fn refuse(mut client: Stream, reason: &str) -> io::Result<LoggedIn> {
     client.write_all(&failure(&format!("replay: {reason}"))).await?;
     client.shutdown().await?;
-    Ok(LoggedIn::No)
+    Ok(None)
 }

@@ -5,6 +5,7 @@
 
 mod attempts;
 mod context;
+mod datagrams;
 mod forward_proxy;
 mod h2;
 mod h2_play;
@@ -13,6 +14,7 @@ mod hub;
 mod login;
 mod misfit;
 mod miss;
+mod mysql_login;
 mod nameserver;
 mod opened;
 mod opening;
@@ -46,14 +48,18 @@ use tokio::time::timeout;
 
 use self::attempts::{Attempts, Decision};
 use self::hub::Hub;
-pub use self::login::RealPassword;
+pub use self::login::StandIn;
 pub use self::misfit::Misfit;
 pub use self::opened::{Inspector, Refusal, Rewriter};
 pub use self::outcome::{Counts, Note, Recorded};
+pub use crate::record::protocol::mysql::login::Known;
 
 use self::stream::Stream;
 use crate::budget::Account;
-use crate::limits::{MAX_RECORDED_CONNECTIONS, MAX_RESOLVE_THREADS, PROXY_END_MS, RECORDED_CONNECTION_BYTES};
+use crate::egress::Transport;
+use crate::limits::{
+    MAX_DATAGRAM_ASSOCIATIONS, MAX_RECORDED_CONNECTIONS, MAX_RESOLVE_THREADS, PROXY_END_MS, RECORDED_CONNECTION_BYTES,
+};
 use crate::outbound::Verifier;
 use crate::record::call::{Outline, Target};
 use crate::record::matching::Book;
@@ -67,6 +73,18 @@ pub struct Attempt {
     pub to: SocketAddr,
     /// Who makes it.
     pub by: ProgramName,
+}
+
+/// Datagrams that are to go to a place.
+#[derive(Debug)]
+pub struct Datagrams {
+    /// A number that no other place has.
+    pub token: u64,
+    pub to: SocketAddr,
+    /// Who sends the first one.
+    pub by: ProgramName,
+    /// Where they arrive; what is sent back by it comes from that place.
+    pub socket: OwnedFd,
 }
 
 /// What is told of a connection, see [`Wires::dial`]; dropped if there is nobody to tell of it.
@@ -85,6 +103,14 @@ pub trait Wires: Send + Sync + 'static {
     fn on_attempt(&self, _told: Box<dyn Fn(Attempt) + Send + Sync>) {}
     /// Has this be told every connection that is accepted by nobody, since it was on its way for long.
     fn on_arrival(&self, _told: Box<dyn Fn(OwnedFd) + Send + Sync>) {}
+    /// Has this be told every place before the first datagram goes there, which then waits for [`Self::decide_datagrams`].
+    fn on_datagrams(&self, _told: Box<dyn Fn(Datagrams) + Send + Sync>) {}
+    /// Datagrams may go to the place of this number, or have no route.
+    fn decide_datagrams(&self, _token: u64, _may_send: bool) {}
+    /// A socket that sends datagrams there and receives those from there alone.
+    fn datagrams_to(&self, _to: SocketAddr) -> io::Result<UdpSocket> {
+        Err(io::ErrorKind::PermissionDenied.into())
+    }
     /// The connection of this number may be made, or fails with this number of errno(3).
     fn decide(&self, _key: u64, _errno: Option<i32>) {}
     /// Has `done` be told a TCP connection to there, which may still be on its way; or why nobody may call there. At once, or
@@ -96,16 +122,16 @@ pub trait Wires: Send + Sync + 'static {
 
 /// Who decides what may be reached, and is told what was not. Called from threads that may wait a little.
 pub trait Door: Send + Sync {
-    /// Whether this program may connect there.
-    fn admits(&self, target: &Target, by: ProgramName) -> bool;
+    /// Whether this program may connect there, or send.
+    fn admits(&self, transport: Transport, target: &Target, by: ProgramName) -> bool;
     /// Whether the system's resolver may be asked for this name.
     fn may_ask(&self, name: &str) -> bool;
     /// Whether a target that was admitted may be reached at this address.
-    fn leads_to(&self, target: &Target, address: IpAddr, by: ProgramName) -> bool;
+    fn leads_to(&self, transport: Transport, target: &Target, address: IpAddr, by: ProgramName) -> bool;
     /// Who judges what is asked for on a connection that was admitted, if it has to be opened for that.
     fn opens(&self, target: &Target, by: ProgramName) -> Option<Arc<dyn Inspector>>;
-    /// What gives the real password of a login to a database, if programs that connect there do not have it.
-    fn password(&self, _target: &Target) -> Option<Box<RealPassword>> {
+    /// How programs log in to a database there, if they do not have its password.
+    fn login(&self, _target: &Target) -> Option<StandIn> {
         None
     }
     /// A connection that was admitted was ended: what was said first does not fit the target.
@@ -204,6 +230,13 @@ impl Proxy {
         wires.on_attempt(Box::new(move |attempt| {
             if let Some(attempts) = weak.upgrade() {
                 attempts.asked(&handle, attempt);
+            }
+        }));
+        let (weak, handle) = (Arc::downgrade(&attempts), runtime.clone());
+        let associations = Arc::new(Semaphore::new(MAX_DATAGRAM_ASSOCIATIONS));
+        wires.on_datagrams(Box::new(move |told| {
+            if let Some(attempts) = weak.upgrade() {
+                handle.spawn(datagrams::serve(Arc::clone(&attempts.shared), Arc::clone(&associations), told));
             }
         }));
         wires.on_arrival(Box::new(move |socket| {

@@ -3,6 +3,7 @@
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
+use std::task::{Context, Waker};
 use std::time::SystemTime;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -31,12 +32,18 @@ pub async fn serve_udp(shared: Arc<Hub>, socket: UdpSocket) {
         let message = buffer[..count].to_vec();
         let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
         let (shared, socket) = (Arc::clone(&shared), Arc::clone(&socket));
-        tokio::spawn(async move {
-            let _place = place;
+        let mut answering = Box::pin(async move {
             if let Some(answer) = answer(&shared, &message).await {
                 let _ = socket.send_to(&answer, peer).await;
             }
         });
+        // Most is known at once, and another thread is awake later than that.
+        if answering.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending() {
+            tokio::spawn(async move {
+                let _place = place;
+                answering.await;
+            });
+        }
     }
 }
 

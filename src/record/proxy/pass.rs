@@ -12,10 +12,10 @@ use tokio::sync::Notify;
 use super::context::Context;
 use super::misfit::{Misfit, fits};
 use super::opening::is_settings;
-use super::splice::{PIECE_BYTES, Way};
+use super::splice::Way;
 use super::stream::Stream;
 use super::{login, opened, splice, tls};
-use crate::limits::RELAY_BUFFER_BYTES;
+use crate::limits::{RELAY_BUFFER_BYTES, RELAY_PIPE_BYTES};
 use crate::record::call::Target;
 use crate::record::http::h1::{self, Answered, Message, Reader};
 
@@ -38,9 +38,9 @@ pub async fn converse(context: &Context, client: Stream, server: Stream) -> io::
             door.ended(target, misfit.clone(), context.by);
         }
     };
-    if let Some(real) = door.and_then(|door| door.password(target)) {
+    if let Some(stand_in) = door.and_then(|door| door.login(target)) {
         return tokio::select! {
-            served = login::serve(context, &*real, client, server) => served,
+            served = login::serve(context, stand_in, client, server) => served,
             () = context.stopped() => Ok(()),
         };
     }
@@ -201,13 +201,11 @@ async fn requests(
         }
         passed = passed.saturating_sub(asked.len());
         // In a body there is nothing to be looked for.
-        if let Some(left) = reader.sized().filter(|left| **left > PIECE_BYTES as u64) {
-            let mut way = Way::new()?;
-            while *left > PIECE_BYTES as u64 {
-                match way.step(client, server).await? {
-                    0 => return Ok(()),
-                    count => *left -= count as u64,
-                }
+        let mut way = Way::default();
+        while let Some(left) = reader.sized().filter(|left| **left > RELAY_PIPE_BYTES as u64) {
+            match way.step(client, server).await? {
+                0 => return Ok(()),
+                count => *left -= count as u64,
             }
         }
         if switch.is_awaited.load(Ordering::Relaxed) {
@@ -227,8 +225,7 @@ async fn requests(
 /// Only whether one says that the connection is another one now is looked for, and only when that was asked for.
 async fn answers(server: &TcpStream, client: &TcpStream, switch: &Switch) -> io::Result<()> {
     const SWITCHES: &[u8] = b"HTTP/1.1 101";
-    server.readable().await?;
-    let (mut way, mut said) = (Way::new()?, Vec::new());
+    let (mut way, mut said) = (Way::default(), Vec::new());
     loop {
         server.readable().await?;
         if !switch.is_awaited.load(Ordering::Relaxed) {

@@ -1,18 +1,15 @@
-//! Passes bytes between two sockets without taking them out of the kernel (splice(2)). Neither has layers above it.
+//! Passes bytes between two sockets, where there are many without taking them out of the kernel (splice(2)). Neither has layers above it.
 
 use std::io;
 use std::os::fd::OwnedFd;
 
 use rustix::net::{Shutdown, shutdown};
-use rustix::pipe::{PipeFlags, SpliceFlags, pipe_with, splice};
+use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice};
 use tokio::io::Interest;
 use tokio::net::TcpStream;
 
 use super::stream::Stream;
-use crate::limits::RELAY_BUFFER_BYTES;
-
-/// Most bytes of one call: what a pipe holds (pipe(7)).
-pub const PIECE_BYTES: usize = 64 * 1024;
+use crate::limits::{RELAY_BUFFER_BYTES, RELAY_PIPE_BYTES};
 
 /// Passes on what both say until both have ended.
 pub async fn both_ways(client: &mut Stream, server: &mut Stream) -> io::Result<()> {
@@ -25,29 +22,50 @@ pub async fn both_ways(client: &mut Stream, server: &mut Stream) -> io::Result<(
 }
 
 pub async fn one_way(from: &TcpStream, to: &TcpStream) -> io::Result<()> {
-    from.readable().await?;
-    let mut way = Way::new()?;
+    let mut way = Way::default();
     while way.step(from, to).await? > 0 {}
     Ok(())
 }
 
-/// One direction.
-pub struct Way {
+/// One direction. Who says little at once is passed on without a pipe, which costs more than the bytes.
+#[derive(Default)]
+pub struct Way(Option<Pipe>);
+
+struct Pipe {
     out: OwnedFd,
     into: OwnedFd,
 }
 
-impl Way {
-    pub fn new() -> io::Result<Self> {
+impl Pipe {
+    fn new() -> io::Result<Self> {
         let (out, into) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
+        // Users with many get no more (pipe(7), `pipe-user-pages-soft`).
+        let _ = fcntl_setpipe_size(&into, RELAY_PIPE_BYTES);
         Ok(Self { out, into })
     }
+}
 
-    /// Passes on what has come, which it waits for: so many bytes of it, at most [`PIECE_BYTES`]. 0 is the end, which is passed on, too.
+impl Way {
+    /// Passes on what has come, which it waits for: so many bytes of it, at most [`RELAY_PIPE_BYTES`]. 0 is the end, which is passed on,
+    /// too.
     pub async fn step(&mut self, from: &TcpStream, to: &TcpStream) -> io::Result<usize> {
+        let Some(Pipe { out, into }) = &self.0 else {
+            from.readable().await?;
+            let mut said = Vec::new();
+            let count = read(from, &mut said).await?;
+            if count == 0 {
+                end(to);
+            } else if write_all(to, &said).await.is_err() {
+                // Who takes nothing any more may still speak.
+                return Ok(0);
+            } else if count >= RELAY_BUFFER_BYTES {
+                self.0 = Some(Pipe::new()?);
+            }
+            return Ok(count);
+        };
         let flags = SpliceFlags::MOVE | SpliceFlags::NONBLOCK;
-        let from_socket = || Ok(splice(from, None, &self.into, None, PIECE_BYTES, flags)?);
-        let to_socket = |count| Ok(splice(&self.out, None, to, None, count, flags)?);
+        let from_socket = || Ok(splice(from, None, into, None, RELAY_PIPE_BYTES, flags)?);
+        let to_socket = |count| Ok(splice(out, None, to, None, count, flags)?);
         // The pipe is empty, so nothing but the socket makes this wait.
         let count = from.async_io(Interest::READABLE, from_socket).await?;
         if count == 0 {
@@ -57,7 +75,6 @@ impl Way {
         while held > 0 {
             match to.async_io(Interest::WRITABLE, || to_socket(held)).await {
                 Ok(passed) => held -= passed,
-                // Who takes nothing any more may still speak.
                 Err(_) => return Ok(0),
             }
         }

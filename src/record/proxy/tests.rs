@@ -1,6 +1,7 @@
 //! Servers on loopback, recorded through the proxy, stopped, and played again.
 
 mod bodies;
+mod dialing;
 mod generic;
 mod http1;
 mod http2;
@@ -11,7 +12,7 @@ mod tls;
 use crate::budget::Account;
 use std::collections::HashMap;
 use std::io::{Read as _, Write as _};
-use std::net::TcpStream;
+use std::net::{Ipv4Addr, Ipv6Addr, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex};
 use std::thread;

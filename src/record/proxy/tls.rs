@@ -98,6 +98,18 @@ pub async fn connect(context: &Context, hello: &ClientHello, to: Stream) -> Resu
     }
 }
 
+/// Why a password is not sent.
+pub const WITHOUT_TLS: &str = "the server does not speak TLS, and the password goes nowhere without it";
+
+/// The encrypted connection to a database that has agreed to TLS, or why there is none.
+pub async fn to_database(context: &Context, server: Stream, offers: Vec<Vec<u8>>) -> Result<Stream, String> {
+    match connect(context, &ClientHello { name: None, offers }, server).await {
+        Ok((server, _)) => Ok(server),
+        Err(Refused::Certificate(reason)) => Err(format!("the certificate of the server is not good: {reason}")),
+        Err(Refused::Other(reason)) => Err(format!("the server does not speak TLS as it should: {reason}")),
+    }
+}
+
 /// The encrypted connection to the program. `protocol` is what is spoken inside, if the program offers it.
 pub async fn accept(
     context: &Context,

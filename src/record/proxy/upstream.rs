@@ -10,6 +10,7 @@ use tokio::net::TcpStream;
 use super::context::Context;
 use super::stream::Stream;
 use super::{Mode, pass, tls};
+use crate::egress::Transport;
 
 /// The real server, if the program may go there; `EACCES` if not.
 pub async fn dial(context: &Context) -> io::Result<Stream> {
@@ -17,11 +18,11 @@ pub async fn dial(context: &Context) -> io::Result<Stream> {
     let Some(door) = shared.wires.door() else {
         return shared.dial(target, |_| true).await.map(Stream::new);
     };
-    if !door.admits(target, by) {
+    if !door.admits(Transport::Tcp, target, by) {
         return Err(io::Error::from_raw_os_error(libc::EACCES));
     }
-    let server = shared.dial(target, |address| door.leads_to(target, address, by)).await?;
-    let opens = || door.opens(target, by).is_some() || door.password(target).is_some();
+    let server = shared.dial(target, |address| door.leads_to(Transport::Tcp, target, address, by)).await?;
+    let opens = || door.opens(target, by).is_some() || door.login(target).is_some();
     let is_judged = target.host.parse::<IpAddr>().is_err() || opens();
     let is_looked_at = !matches!(shared.mode, Mode::Pass) && is_judged;
     if is_looked_at { behind_door(context, server) } else { Ok(Stream::new(server)) }

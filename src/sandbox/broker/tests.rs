@@ -11,6 +11,7 @@ use std::thread;
 
 use libc::c_long;
 use pretty_assertions::assert_eq;
+use rustix::event::{PollFd, poll};
 use rustix::fs::{MemfdFlags, OFlags, RenameFlags, memfd_create, open, renameat_with};
 use tempfile::TempDir;
 
@@ -41,11 +42,13 @@ fn confined<T: Send>(
         });
         let mut broker = Broker::new(receive.recv().unwrap(), owned(writable), owned(read_only), owned(readable));
         loop {
-            let mut waiting = [PollFd::new(&broker, PollFlags::IN)];
+            let mut waiting = [PollFd::new(&broker.listener, PollFlags::IN)];
             let limit = Timespec { tv_sec: 30, tv_nsec: 0 };
             assert_eq!(poll(&mut waiting, Some(&limit)), Ok(1), "a call or the end, within the limit");
             let state = waiting[0].revents();
-            broker.serve(state, &mut None::<crate::sandbox::journaling::CommandJournal<'_>>).unwrap();
+            broker
+                .serve([state, PollFlags::empty()], &mut None::<crate::sandbox::journaling::CommandJournal<'_>>)
+                .unwrap();
             if broker.is_over() {
                 break;
             }

@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use rustix::io::Errno;
 
+use super::call::Network;
 use super::messages::Mark;
 use super::transfer::{Incoming, Outgoing};
 use crate::sandbox::sys::seccomp::Notification;
@@ -20,6 +21,11 @@ pub(super) enum Deed {
         via: SocketAddr,
         mark: Mark,
         does_not_wait: bool,
+    },
+    /// To begin anew once the server has decided about this relay of datagrams.
+    Begin {
+        call: Network,
+        relay: u64,
     },
     Connect(SocketAddr),
     Receive(Incoming),
@@ -35,6 +41,20 @@ pub(super) enum Answer {
     Socket(OwnedFd, bool),
     /// Nothing yet.
     Later(OwnedFd, Deed),
+}
+
+/// Why a call has done nothing yet.
+#[derive(Debug)]
+pub(super) enum Halt {
+    Errno(Errno),
+    /// The server has not decided about this relay, which the socket needs.
+    Undecided(OwnedFd, u64),
+}
+
+impl From<Errno> for Halt {
+    fn from(errno: Errno) -> Self {
+        Self::Errno(errno)
+    }
 }
 
 /// A call that is not answered yet.

@@ -89,6 +89,16 @@ pub enum Network {
         /// `MSG_*`.
         flags: u32,
     },
+    /// recvmmsg(2).
+    ReceiveMessages {
+        socket: i32,
+        /// Where the headers stand.
+        headers: u64,
+        /// How many there are.
+        count: u32,
+        /// `MSG_*`.
+        flags: u32,
+    },
 }
 
 impl Network {
@@ -104,7 +114,25 @@ impl Network {
             | Self::SendMessage { socket, .. }
             | Self::SendMessages { socket, .. }
             | Self::ReceiveFrom { socket, .. }
-            | Self::ReceiveMessage { socket, .. } => Some(socket),
+            | Self::ReceiveMessage { socket, .. }
+            | Self::ReceiveMessages { socket, .. } => Some(socket),
+        }
+    }
+
+    /// What it says about messages (`MSG_*`).
+    pub fn flags(self) -> u32 {
+        match self {
+            Self::Socket { .. }
+            | Self::Connect { .. }
+            | Self::Bind { .. }
+            | Self::Listen { .. }
+            | Self::PeerName { .. } => 0,
+            Self::SendTo { flags, .. }
+            | Self::SendMessage { flags, .. }
+            | Self::SendMessages { flags, .. }
+            | Self::ReceiveFrom { flags, .. }
+            | Self::ReceiveMessage { flags, .. }
+            | Self::ReceiveMessages { flags, .. } => flags,
         }
     }
 }
@@ -139,6 +167,9 @@ pub fn decode(nr: i32, args: &[u64; 6]) -> Option<Network> {
             from: Room { address: fifth, length: sixth },
         },
         libc::SYS_recvmsg => Network::ReceiveMessage { socket, header: second, flags: third as u32 },
+        libc::SYS_recvmmsg => {
+            Network::ReceiveMessages { socket, headers: second, count: third as u32, flags: fourth as u32 }
+        }
         _ => return None,
     })
 }

@@ -1,5 +1,6 @@
 //! connect(2), bind(2), listen(2) and getpeername(2), and connections for the server.
 
+use std::io;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -11,7 +12,7 @@ use rustix::net::{bind, connect, connect_unspec, getpeername, getsockname, liste
 
 use super::Interceptor;
 use super::address::{Given, is_here, mapped, plain, somebody, write_to};
-use super::answer::{Answer, Deed, errno_of};
+use super::answer::{Answer, Deed, Halt, errno_of};
 use super::call::Room;
 use super::descriptor::Kind;
 use super::destinations::Destination;
@@ -29,10 +30,10 @@ impl Interceptor {
         socket: OwnedFd,
         holder: Holder,
         to: Result<Given, Errno>,
-    ) -> Result<Answer, Errno> {
+    ) -> Result<Answer, Halt> {
         let six = match Kind::of(&socket)? {
             // No sockets of other families have names to connect to.
-            Kind::Other if self.rules.strict => return Err(Errno::ISCONN),
+            Kind::Other if self.rules.strict => return Err(Errno::ISCONN.into()),
             Kind::Other => return Ok(Answer::GoOn),
             Kind::Stream { six } | Kind::Datagram { six } => six,
         };
@@ -46,7 +47,7 @@ impl Interceptor {
             return Ok(Answer::Value(0));
         };
         if to.is_ipv6() != six {
-            return Err(Errno::AFNOSUPPORT);
+            return Err(Errno::AFNOSUPPORT.into());
         }
         let to = somebody(to);
         if matches!(Kind::of(&socket)?, Kind::Datagram { .. }) {
@@ -54,12 +55,12 @@ impl Interceptor {
         }
         // Asked again about the same connection, the kernel says how it is doing.
         if let Some(Destination::Led { via, .. }) = self.destinations.get(&socket) {
-            return self.connect_to(socket, via);
+            return Ok(self.connect_to(socket, via)?);
         }
         let real = plain(to);
         if is_here(real.ip()) && self.own.holds(Protocol::Tcp, real) {
             self.counts.own += 1;
-            return self.connect_to(socket, to);
+            return Ok(self.connect_to(socket, to)?);
         }
         let (mark, via) = self.way(&socket, six)?;
         let flow = Told::Flow(Flow { mark, to: real, by: ProgramName::of(holder.pid) });
@@ -77,12 +78,10 @@ impl Interceptor {
         if !six {
             return Ok((Mark::Address(number), four));
         }
-        let local = SocketAddr::try_from(getsockname(socket)?)?;
-        let takes_four = local.ip().to_canonical().is_ipv4() || local.ip().is_unspecified();
-        // Once it has a port this cannot be changed any more.
-        if takes_four && (!ipv6_v6only(socket)? || set_ipv6_v6only(socket, false).is_ok()) {
+        if takes_four(socket, six)? {
             return Ok((Mark::Address(number), mapped(four)));
         }
+        let local = SocketAddr::try_from(getsockname(socket)?)?;
         let port = self.listeners.tcp_6.ok_or(Errno::NETUNREACH)?;
         let local = if local.port() == 0 { bind_now(socket, local)? } else { local };
         Ok((Mark::Port(local.port()), SocketAddr::new(Ipv6Addr::LOCALHOST.into(), port)))
@@ -136,11 +135,8 @@ impl Interceptor {
         holder: Holder,
         six: bool,
         to: SocketAddr,
-    ) -> Result<Answer, Errno> {
-        let Some(via) = self.lead(socket, six, to) else {
-            self.counts.datagram_connects_refused += 1;
-            return Err(Errno::NETUNREACH);
-        };
+    ) -> Result<Answer, Halt> {
+        let via = self.lead(socket, holder.pid, six, to)?;
         connect(socket, &via)?;
         if via == to {
             self.note_datagrams(socket, holder);
@@ -148,19 +144,19 @@ impl Interceptor {
         Ok(Answer::Value(0))
     }
 
-    /// Where a datagram goes; `None` for nowhere.
-    pub(super) fn lead(&mut self, socket: &OwnedFd, six: bool, to: SocketAddr) -> Option<SocketAddr> {
+    /// Where a datagram goes.
+    pub(super) fn lead(&mut self, socket: &OwnedFd, pid: u32, six: bool, to: SocketAddr) -> Result<SocketAddr, Halt> {
         let real = plain(to);
         if real.port() == NAMES_PORT {
             self.destinations.note(socket, Destination::Asks(to));
-            return Some(self.names(socket, six));
+            return Ok(self.names(socket, six));
         }
         let is_own = is_here(real.ip())
             && match &self.datagram_network {
                 Some(datagram_network) => datagram_network.is_taken(real),
                 None => self.own.holds(Protocol::Udp, real),
             };
-        is_own.then_some(to)
+        if is_own { Ok(to) } else { self.relay(socket, pid, six, real) }
     }
 
     /// Where this socket reaches the server's answers about names.
@@ -223,10 +219,13 @@ impl Interceptor {
     }
 
     pub(super) fn peer_name(&self, socket: &OwnedFd, memory: CallerMemory, room: Room) -> Result<Answer, Errno> {
-        let (Some(Destination::Led { to, .. } | Destination::Asks(to)), Ok(_)) =
-            (self.destinations.get(socket), getpeername(socket))
-        else {
-            return Ok(Answer::GoOn);
+        let Ok(peer) = getpeername(socket) else { return Ok(Answer::GoOn) };
+        let place = peer.and_then(|peer| self.relays.place(SocketAddr::try_from(peer).ok()?));
+        let to = match (place, self.destinations.get(socket)) {
+            (Some(place), _) if matches!(Kind::of(socket)?, Kind::Datagram { six: true }) => mapped(place),
+            (Some(place), _) => place,
+            (None, Some(Destination::Led { to, .. } | Destination::Asks(to))) => to,
+            (None, None) => return Ok(Answer::GoOn),
         };
         write_to(memory, room, to)?;
         Ok(Answer::Value(0))
@@ -264,9 +263,8 @@ impl Interceptor {
         }
     }
 
-    /// Hears what the server wants; what it has decided.
-    pub(super) fn hear(&mut self) -> Vec<(Mark, Option<i32>)> {
-        let mut decided = Vec::new();
+    /// Does what the server wants.
+    pub(super) fn hear(&mut self, listener: &OwnedFd) -> io::Result<()> {
         while let Some(wanted) = self.channel.hear(&self.epoll) {
             match wanted {
                 Wanted::Dial { token, to } => {
@@ -274,11 +272,23 @@ impl Interceptor {
                     let errno = dialed.as_ref().err().map(|errno| errno.raw_os_error());
                     let _ = self.channel.say(&self.epoll, Told::Dialed { token, errno }, dialed.ok());
                 }
-                Wanted::Decide { mark, errno } => decided.push((mark, errno)),
+                Wanted::DecideDatagrams { token, may_send } => self.decide_relay(listener, token, may_send)?,
+                Wanted::Decide { mark, errno } => self.decide(listener, mark, errno)?,
             }
         }
-        decided
+        Ok(())
     }
+}
+
+/// Whether a socket reaches addresses of IPv4; one of IPv6 may have to be told so.
+pub(super) fn takes_four(socket: &OwnedFd, six: bool) -> Result<bool, Errno> {
+    if !six {
+        return Ok(true);
+    }
+    let local = SocketAddr::try_from(getsockname(socket)?)?;
+    let may = local.ip().to_canonical().is_ipv4() || local.ip().is_unspecified();
+    // Once it has a port this cannot be changed any more.
+    Ok(may && (!ipv6_v6only(socket)? || set_ipv6_v6only(socket, false).is_ok()))
 }
 
 /// Gives a port to a socket that has an address, and was to get its port when it connects.

@@ -7,8 +7,8 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, SocketAddrAny, recvfrom};
 
 use super::Interceptor;
-use super::address::{Given, mapped, plain, read_from, somebody};
-use super::answer::{Answer, Deed};
+use super::address::{Given, mapped, read_from, somebody};
+use super::answer::{Answer, Deed, Halt};
 use super::call::Span;
 use super::descriptor::Kind;
 use super::destinations::Destination;
@@ -20,9 +20,13 @@ use crate::sandbox::caller_memory::CallerMemory;
 use crate::sandbox::sys::seccomp::Notification;
 
 /// Flags with which a message is received here.
-const PLAIN_FLAGS: u32 =
-    (libc::MSG_PEEK | libc::MSG_TRUNC | libc::MSG_DONTWAIT | libc::MSG_WAITALL | libc::MSG_CMSG_CLOEXEC)
-        .cast_unsigned();
+const PLAIN_FLAGS: u32 = (libc::MSG_PEEK
+    | libc::MSG_TRUNC
+    | libc::MSG_DONTWAIT
+    | libc::MSG_WAITALL
+    | libc::MSG_CMSG_CLOEXEC
+    | libc::MSG_WAITFORONE)
+    .cast_unsigned();
 
 impl Interceptor {
     /// What sendto(2) is to send.
@@ -33,16 +37,17 @@ impl Interceptor {
         pid: u32,
         data: Span,
         to: Span,
-    ) -> Result<Outgoing, Errno> {
+    ) -> Result<Outgoing, Halt> {
         let length = usize::try_from(data.length).unwrap_or(usize::MAX);
         match Kind::of(socket)? {
             Kind::Datagram { six } => {
                 if length > MAX_DATAGRAM_BYTES {
-                    return Err(Errno::MSGSIZE);
+                    return Err(Errno::MSGSIZE.into());
                 }
                 let data = memory.bytes(data.address, length)?;
-                let Given::Address(to) = read_from(memory, to)? else { return Err(Errno::AFNOSUPPORT) };
-                Ok(Outgoing { data, to: Some(Box::new(self.route(socket, six, to)?.into())), ..Outgoing::default() })
+                let Given::Address(to) = read_from(memory, to)? else { return Err(Errno::AFNOSUPPORT.into()) };
+                let via = self.route(socket, pid, six, to)?;
+                Ok(Outgoing { data, to: Some(Box::new(via.into())), ..Outgoing::default() })
             }
             // The kernel overlooks the address of one that is connected.
             Kind::Stream { .. } => Ok(Outgoing {
@@ -51,7 +56,7 @@ impl Interceptor {
             }),
             Kind::Other => {
                 let data = memory.bytes(data.address, length.min(MAX_INTERCEPTED_BYTES))?;
-                other(socket, memory, pid, data, length <= MAX_INTERCEPTED_BYTES, to)
+                Ok(other(socket, memory, pid, data, length <= MAX_INTERCEPTED_BYTES, to)?)
             }
         }
     }
@@ -63,20 +68,22 @@ impl Interceptor {
         memory: CallerMemory,
         pid: u32,
         header: u64,
-    ) -> Result<Outgoing, Errno> {
+    ) -> Result<Outgoing, Halt> {
         let kind = Kind::of(socket)?;
         let header = Header::read(memory, header)?;
         let (data, whole) = header.gather(memory)?;
         match kind {
             Kind::Datagram { six } => {
                 if !whole || data.len() > MAX_DATAGRAM_BYTES {
-                    return Err(Errno::MSGSIZE);
+                    return Err(Errno::MSGSIZE.into());
                 }
                 let to = if header.name.address == 0 || header.name.length == 0 {
                     None
                 } else {
-                    let Given::Address(to) = read_from(memory, header.name)? else { return Err(Errno::AFNOSUPPORT) };
-                    Some(Box::new(self.route(socket, six, to)?.into()))
+                    let Given::Address(to) = read_from(memory, header.name)? else {
+                        return Err(Errno::AFNOSUPPORT.into());
+                    };
+                    Some(Box::new(self.route(socket, pid, six, to)?.into()))
                 };
                 Ok(Outgoing { data, to, ..Outgoing::default() })
             }
@@ -88,15 +95,11 @@ impl Interceptor {
         }
     }
 
-    /// Where a datagram goes, or that there is no route.
-    fn route(&mut self, socket: &OwnedFd, six: bool, to: SocketAddr) -> Result<SocketAddr, Errno> {
+    fn route(&mut self, socket: &OwnedFd, pid: u32, six: bool, to: SocketAddr) -> Result<SocketAddr, Halt> {
         if to.is_ipv6() != six {
-            return Err(Errno::AFNOSUPPORT);
+            return Err(Errno::AFNOSUPPORT.into());
         }
-        self.lead(socket, six, somebody(to)).ok_or_else(|| {
-            self.counts.datagrams_refused += 1;
-            Errno::NETUNREACH
-        })
+        self.lead(socket, pid, six, somebody(to))
     }
 
     pub(super) fn send(
@@ -117,6 +120,7 @@ impl Interceptor {
                 if let (Some(to), Some(holder)) = (&outgoing.to, outgoing.holder)
                     && let Ok(to) = SocketAddr::try_from(SocketAddrAny::clone(to))
                     && !self.is_names(to)
+                    && self.relays.place(to).is_none()
                 {
                     self.note_datagrams(&socket, holder);
                 }
@@ -135,7 +139,7 @@ impl Interceptor {
         count: u32,
         flags: u32,
         mine: impl Fn() -> Result<(), Errno>,
-    ) -> Result<Answer, Errno> {
+    ) -> Result<Answer, Halt> {
         /// `UIO_MAXIOV`.
         const MOST: u32 = 1024;
         let memory = CallerMemory::of(asked.pid);
@@ -146,18 +150,18 @@ impl Interceptor {
                 mine()?;
                 outgoing.flags = flags | libc::MSG_DONTWAIT.cast_unsigned();
                 let length = outgoing.send(socket)?.unwrap_or(0);
-                memory.put(header.wrapping_add(MANY_HEADER_BYTES - 8), &(length as u32).to_ne_bytes())
+                Ok(memory.put(header.wrapping_add(MANY_HEADER_BYTES - 8), &(length as u32).to_ne_bytes())?)
             });
             match one {
                 Ok(()) => sent += 1,
-                Err(errno) if sent == 0 => return Err(errno),
+                Err(halt) if sent == 0 => return Err(halt),
                 Err(_) => break,
             }
         }
         Ok(Answer::Value(i64::from(sent)))
     }
 
-    /// Receives in the caller's place on a socket that asks for names; elsewhere the kernel goes on, which hurts nobody.
+    /// Receives in the caller's place on a socket that was led elsewhere; the kernel goes on with others, which hurts nobody.
     pub(super) fn receive(
         &mut self,
         socket: Result<OwnedFd, Errno>,
@@ -166,11 +170,15 @@ impl Interceptor {
         buffer: ReceiveBuffer,
     ) -> Result<Answer, Errno> {
         let Ok(socket) = socket else { return Ok(Answer::GoOn) };
-        let Some(Destination::Asks(from)) = self.destinations.get(&socket) else { return Ok(Answer::GoOn) };
-        if flags & !PLAIN_FLAGS != 0 {
+        let asked = match self.destinations.get(&socket) {
+            Some(Destination::Asks(asked)) => Some(asked),
+            _ => None,
+        };
+        let Ok(Kind::Datagram { six }) = Kind::of(&socket) else { return Ok(Answer::GoOn) };
+        if flags & !PLAIN_FLAGS != 0 || asked.is_none() && self.relays.is_empty() {
             return Ok(Answer::GoOn);
         }
-        self.receive_now(socket, Incoming { memory, flags, buffer, from })
+        self.receive_now(socket, Incoming { memory, flags, buffer, asked, six })
     }
 
     pub(super) fn receive_now(&mut self, socket: OwnedFd, incoming: Incoming) -> Result<Answer, Errno> {
@@ -185,14 +193,16 @@ impl Interceptor {
         };
         data.truncate(length);
         let sender = sender.and_then(|sender| SocketAddr::try_from(sender).ok());
-        let from = match sender {
-            Some(sender) if self.is_names(sender) && incoming.from.is_ipv6() == sender.is_ipv6() => incoming.from,
-            // Asked in one family and answered in the other.
-            Some(sender) if self.is_names(sender) => mapped(plain(incoming.from)),
-            Some(sender) => sender,
-            None => incoming.from,
-        };
+        let sender = sender.ok_or(Errno::INVAL)?;
+        let real = if self.is_names(sender) { incoming.asked } else { self.relays.place(sender) };
+        let from = real.unwrap_or(sender);
+        let from = if incoming.six { mapped(from) } else { from };
         let room = incoming.buffer.put(incoming.memory, &data, from)?;
+        if let ReceiveBuffer::First(headers) = incoming.buffer {
+            let length = (length.min(room) as u32).to_ne_bytes();
+            incoming.memory.put(headers.wrapping_add(MANY_HEADER_BYTES - 8), &length)?;
+            return Ok(Answer::Value(1));
+        }
         let all = incoming.flags & libc::MSG_TRUNC.cast_unsigned() != 0;
         Ok(Answer::Value(value(if all { length } else { length.min(room) })))
     }

@@ -72,9 +72,9 @@ pub(super) fn open(
         Err(Errno::PERM) => return Err(Fault::supervised()),
         made => made.step(step)?,
     };
-    let (udp_4, names_4) = names(datagram_network, Ipv4Addr::LOCALHOST.into()).step(step)?;
+    let (udp_4, names_4) = datagrams(datagram_network, Ipv4Addr::LOCALHOST.into()).step(step)?;
     let six = listening((Ipv6Addr::LOCALHOST, 0).into())
-        .and_then(|tcp| Ok((tcp, names(datagram_network, Ipv6Addr::LOCALHOST.into())?)));
+        .and_then(|tcp| Ok((tcp, datagrams(datagram_network, Ipv6Addr::LOCALHOST.into())?)));
     let nobody_4 = Nobody::at(address.into()).step(step)?;
     let nobody_6 = Nobody::at(Ipv6Addr::LOCALHOST.into()).ok();
     let mut listeners = Listeners { tcp_4: at.port(), tcp_6: None, names_4, names_6: None, nobody_4, nobody_6 };
@@ -87,7 +87,11 @@ pub(super) fn open(
     }
 }
 
-fn names(datagram_network: Option<&DatagramNetwork>, address: IpAddr) -> Result<(OwnedFd, SocketAddr), Errno> {
+/// A socket that datagrams of the command reach. It does not block.
+pub(super) fn datagrams(
+    datagram_network: Option<&DatagramNetwork>,
+    address: IpAddr,
+) -> Result<(OwnedFd, SocketAddr), Errno> {
     let at = SocketAddr::new(address, 0);
     let Some(datagram_network) = datagram_network else { return bound(SocketType::DGRAM, at) };
     let socket = datagram_network.bound(at)?;

@@ -16,6 +16,14 @@ pub enum Told {
         /// Whether there is IPv6.
         version_6: bool,
     },
+    /// Datagrams are to go to a place, once the server has decided about it ([`Wanted::DecideDatagrams`]). With it comes the
+    /// socket that they arrive at and are answered from, which blocks or not.
+    Datagrams {
+        /// Comes back with the decision.
+        token: u64,
+        to: SocketAddr,
+        by: ProgramName,
+    },
     /// A connection is about to come, once the server has decided ([`Wanted::Decide`]).
     Flow(Flow),
     /// What came of [`Wanted::Dial`]; with a socket if there is no error. It does not block, and may still be connecting.
@@ -86,7 +94,7 @@ pub struct Counts {
     pub own: u64,
     /// TCP sockets of the command that began to listen.
     pub listening: u64,
-    /// Datagrams that were refused: UDP to anything but port 53 and the command's own sockets.
+    /// Datagrams that were refused: UDP to anything but port 53, the command's own sockets, and what the server allowed.
     pub datagrams_refused: u64,
     /// Datagram sockets that were not connected. C libraries try that for every address of a name, so it need not mean
     /// that anything was to be sent.
@@ -102,6 +110,8 @@ pub enum Wanted {
         token: u64,
         to: SocketAddr,
     },
+    /// Datagrams may go to a place, or have no route.
+    DecideDatagrams { token: u64, may_send: bool },
     /// A connection that waits for it goes on, or does not.
     Decide {
         mark: Mark,

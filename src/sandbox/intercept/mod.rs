@@ -4,7 +4,8 @@
 //! the address and on its own descriptor of the same socket: TCP connections go to the server's listening socket, whichever
 //! address was wanted, and questions of names to its socket for those. The destination travels in the loopback address that
 //! is connected to (`127.64.0.0/10`), of which the server has heard before. Connections of the command to servers of its own
-//! are let through, and any other datagram is refused as if there were no route, so that programs fall back to TCP.
+//! are let through. Other datagrams go to a socket that the server has for their place (`relays.rs`), if it says so, or are refused as
+//! if there were no route, so that programs fall back to TCP.
 //!
 //! A connection waits until the server has decided about it, which calls the real server meanwhile; one that is refused is led
 //! to where nobody listens, so that the kernel refuses it in its own way. A socket that does not block
@@ -44,6 +45,7 @@ mod msghdr;
 mod own_ports;
 mod pending;
 mod proxy_socket;
+mod relays;
 mod socket_table;
 mod transfer;
 
@@ -64,7 +66,7 @@ use super::sys::seccomp::{Notification, answer_with, let_go_on, respond, still_v
 use super::sys::sockets::bind_to_loopback;
 use address::read_from;
 pub use address::{Given, read as read_address, write as write_address};
-use answer::{Answer, Deed, Pending, errno_of};
+use answer::{Answer, Deed, Halt, Pending, errno_of};
 use call::Network;
 use channel::Channel;
 pub use datagram_network::DatagramNetwork;
@@ -75,11 +77,11 @@ use listeners::Listeners;
 pub use messages::{Counts, Flow, Mark, ProgramName, Told, Wanted};
 use own_ports::{Holder, OwnPorts};
 pub use proxy_socket::ProxySocket;
+use relays::Relays;
 use socket_table::{Lookup, SocketTable};
 use transfer::ReceiveBuffer;
 
 /// Tokens of what is waited for; the others are calls.
-const LISTENER: u64 = 0;
 const CHANNEL: u64 = channel::TOKEN;
 const PATIENCE: u64 = 2;
 
@@ -106,6 +108,7 @@ pub struct Interceptor {
     datagram_network: Option<DatagramNetwork>,
     listeners: Listeners,
     destinations: Destinations,
+    relays: Relays,
     own: OwnPorts,
     /// Where descriptors cannot be fetched.
     table: Option<SocketTable>,
@@ -143,6 +146,7 @@ impl Interceptor {
             datagram_network,
             listeners,
             destinations: Destinations::new().step(step)?,
+            relays: Relays::default(),
             own: OwnPorts::default(),
             table: SocketTable::if_needed(rules.strict),
             waiting: HashMap::new(),
@@ -155,11 +159,6 @@ impl Interceptor {
         })
     }
 
-    /// Waits for the calls of this listener too.
-    pub(super) fn listen_to(&self, listener: &OwnedFd) -> io::Result<()> {
-        Ok(epoll::add(&self.epoll, listener, epoll::EventData::new_u64(LISTENER), epoll::EventFlags::IN)?)
-    }
-
     /// Does what is due but to take up new calls. Does not block.
     pub(super) fn serve(&mut self, listener: &OwnedFd) -> io::Result<()> {
         let mut events = Vec::with_capacity(64);
@@ -169,18 +168,18 @@ impl Interceptor {
         }
         for event in events {
             match event.data.u64() {
-                LISTENER => {}
                 PATIENCE => {
                     self.look(listener);
                     self.set_patience()?;
                 }
                 CHANNEL => {
-                    for (mark, errno) in self.hear() {
-                        self.decide(listener, mark, errno)?;
-                    }
+                    self.hear(listener)?;
                     if self.channel.is_gone() {
                         for mark in self.undecided.keys().copied().collect::<Vec<_>>() {
                             self.decide(listener, mark, Some(Errno::NETUNREACH.raw_os_error()))?;
+                        }
+                        for relay in self.relays.undecided() {
+                            self.decide_relay(listener, relay, false)?;
                         }
                     }
                     self.channel.flush(&self.epoll);
@@ -216,6 +215,8 @@ impl Interceptor {
                     self.destinations.forget(&waiting.socket);
                     Errno::TIMEDOUT
                 }
+                // Who does not wait for a route tries again later.
+                Deed::Begin { call: Network::Connect { .. }, .. } => Errno::NETUNREACH,
                 _ => Errno::AGAIN,
             };
             let _ = respond(listener, waiting.asked.id, Err(errno.raw_os_error()));
@@ -233,31 +234,35 @@ impl Interceptor {
 
     /// Answers one call, or keeps it until there is an answer.
     pub(super) fn take(&mut self, listener: &OwnedFd, asked: Notification, call: Network) -> io::Result<()> {
-        let answer = self.judge(listener, &asked, call);
+        let answer = match self.judge(listener, &asked, call) {
+            Err(Halt::Undecided(socket, relay)) => Ok(Answer::Later(socket, Deed::Begin { call, relay })),
+            Err(Halt::Errno(errno)) => Err(errno),
+            Ok(answer) => Ok(answer),
+        };
         self.give(listener, asked, answer)
     }
 
-    fn judge(&mut self, listener: &OwnedFd, asked: &Notification, call: Network) -> Result<Answer, Errno> {
+    fn judge(&mut self, listener: &OwnedFd, asked: &Notification, call: Network) -> Result<Answer, Halt> {
         // What was read by the number of a thread is the caller's only if the caller still waits.
         let mine = || if still_valid(listener, asked.id) { Ok(()) } else { Err(Errno::SRCH) };
         let memory = CallerMemory::of(asked.pid);
         let Some(number) = call.socket() else {
             return match call {
-                Network::Socket { family, kind, protocol } => self.socket(family, kind, protocol),
-                _ => Err(Errno::NOSYS),
+                Network::Socket { family, kind, protocol } => Ok(self.socket(family, kind, protocol)?),
+                _ => Err(Errno::NOSYS.into()),
             };
         };
         let holder = Holder { pid: asked.pid, number };
         let socket = match &mut self.table {
             Some(table) => match table.find(holder) {
-                Ok(Lookup::Elsewhere(inode)) => return table.judge(inode, memory, call, mine),
+                Ok(Lookup::Elsewhere(inode)) => return Ok(table.judge(inode, memory, call, mine)?),
                 Ok(Lookup::Open(socket)) => Ok(socket),
                 Err(errno) => Err(errno),
             },
             None => fetch(holder.pid, holder.number),
         };
         match call {
-            Network::Socket { .. } => Err(Errno::NOSYS),
+            Network::Socket { .. } => Err(Errno::NOSYS.into()),
             Network::Connect { to, .. } => {
                 let to = read_from(memory, to);
                 mine()?;
@@ -266,27 +271,27 @@ impl Interceptor {
             Network::Bind { to, .. } => {
                 let to = read_from(memory, to);
                 mine()?;
-                self.bind(&socket?, holder, to)
+                Ok(self.bind(&socket?, holder, to)?)
             }
             Network::Listen { backlog, .. } => {
                 mine()?;
-                self.listen(&socket?, holder, backlog)
+                Ok(self.listen(&socket?, holder, backlog)?)
             }
             Network::PeerName { room, .. } => {
                 mine()?;
-                self.peer_name(&socket?, memory, room)
+                Ok(self.peer_name(&socket?, memory, room)?)
             }
             Network::SendTo { data, flags, to, .. } => {
                 let socket = socket?;
                 let outgoing = self.outgoing_to(&socket, memory, asked.pid, data, to);
                 mine()?;
-                self.send(socket, holder, outgoing?, flags)
+                Ok(self.send(socket, holder, outgoing?, flags)?)
             }
             Network::SendMessage { header, flags, .. } => {
                 let socket = socket?;
                 let outgoing = self.outgoing_of(&socket, memory, asked.pid, header);
                 mine()?;
-                self.send(socket, holder, outgoing?, flags)
+                Ok(self.send(socket, holder, outgoing?, flags)?)
             }
             Network::SendMessages { headers, count, flags, .. } => {
                 mine()?;
@@ -294,11 +299,20 @@ impl Interceptor {
             }
             Network::ReceiveFrom { into, flags, from, .. } => {
                 mine()?;
-                self.receive(socket, memory, flags, ReceiveBuffer::Plain(into, from))
+                Ok(self.receive(socket, memory, flags, ReceiveBuffer::Plain(into, from))?)
             }
             Network::ReceiveMessage { header, flags, .. } => {
                 mine()?;
-                self.receive(socket, memory, flags, ReceiveBuffer::Message(header))
+                Ok(self.receive(socket, memory, flags, ReceiveBuffer::Message(header))?)
+            }
+            Network::ReceiveMessages { headers, count, flags, .. } => {
+                mine()?;
+                // As many as there are now is one, and the caller asks again.
+                if count == 0 {
+                    Ok(Answer::GoOn)
+                } else {
+                    Ok(self.receive(socket, memory, flags, ReceiveBuffer::First(headers))?)
+                }
             }
         }
     }
@@ -366,7 +380,7 @@ impl Interceptor {
 }
 
 impl AsFd for Interceptor {
-    /// Readable when there is something to serve, the listener's calls included.
+    /// Readable when there is something to serve beside the listener's calls.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.epoll.as_fd()
     }

@@ -12,6 +12,7 @@ use rustix::time::{Itimerspec, TimerfdTimerFlags, timerfd_settime};
 use super::Interceptor;
 use super::answer::{Deed, Pending};
 use super::messages::Mark;
+use super::transfer::is_impatient;
 use crate::limits::{CONNECT_HELD_MS, SERVER_HEARS_MS, UPSTREAM_CONNECT_MS};
 use crate::sandbox::sys::seccomp::{Notification, still_valid};
 
@@ -28,6 +29,12 @@ impl Interceptor {
             Deed::Ask { mark, does_not_wait, .. } => {
                 Some(self.server_decides(&socket, *mark, *does_not_wait, token)?)
             }
+            // EAGAIN is what it is told then.
+            Deed::Begin { call, .. } => Some(if is_impatient(&socket, call.flags())? {
+                Duration::from_millis(CONNECT_HELD_MS)
+            } else {
+                Duration::from_millis(UPSTREAM_CONNECT_MS + SERVER_HEARS_MS)
+            }),
             Deed::Receive(_) => once_ready(epoll::EventFlags::IN, Timeout::Recv)?,
             Deed::Connect(_) | Deed::Send(_) => once_ready(epoll::EventFlags::OUT, Timeout::Send)?,
         };
@@ -125,6 +132,8 @@ impl Interceptor {
             return Ok(());
         }
         let answer = match deed {
+            // It waits for no socket.
+            Deed::Begin { .. } => return Ok(()),
             Deed::Connect(via) | Deed::Ask { via, .. } => self.connect_to(socket, via),
             Deed::Receive(incoming) => self.receive_now(socket, incoming),
             Deed::Send(outgoing) => self.send_now(socket, outgoing),

@@ -41,8 +41,10 @@ pub(super) struct Incoming {
     pub(super) memory: CallerMemory,
     pub(super) flags: u32,
     pub(super) buffer: ReceiveBuffer,
-    /// From whom the caller expects it.
-    pub(super) from: SocketAddr,
+    /// Whom the caller has asked for names.
+    pub(super) asked: Option<SocketAddr>,
+    /// Whether the socket is of IPv6.
+    pub(super) six: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -50,6 +52,8 @@ pub(super) enum ReceiveBuffer {
     Plain(Span, Room),
     /// The address of a message header.
     Message(u64),
+    /// The address of several, of which the first is filled.
+    First(u64),
 }
 
 impl ReceiveBuffer {
@@ -62,7 +66,7 @@ impl ReceiveBuffer {
                 write_to(memory, room, from)?;
                 Ok(length)
             }
-            Self::Message(header) => {
+            Self::Message(header) | Self::First(header) => {
                 let header = Header::read(memory, header)?;
                 let room = usize::try_from(header.room(memory)?).unwrap_or(usize::MAX);
                 header.scatter(memory, &data[..data.len().min(room)], &write(from), data.len())?;

@@ -570,5 +570,10 @@ const INTERCEPTED: &[Line] = &[
         Answer::Ask,
         "resolvers drop an answer that does not come from whom they asked",
     ),
-    line(&[libc::SYS_recvmsg], &[], Answer::Ask, "the same; whether the address is wanted lies in memory"),
+    line(
+        &[libc::SYS_recvmsg, libc::SYS_recvmmsg],
+        &[],
+        Answer::Ask,
+        "the same; whether the address is wanted lies in memory",
+    ),
 ];

@@ -126,15 +126,26 @@ def accept(listener, name: str) -> None:
         threading.Thread(target=serve, args=(stream, name), daemon=True).start()
 
 
-def database() -> subprocess.Popen:
-    """PostgreSQL, once it listens."""
-    who = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"]
-    flags = ["-h", "11.0.0.2", "-k", "", "-c", "ssl=on", "-c", "fsync=off"]
-    log = (place / "postgres.log").open("w")
-    process = subprocess.Popen([*who, "postgres", "-D", place / "postgres", *flags], stdin=subprocess.DEVNULL, stderr=log, cwd="/")
+WHO = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"]
+DATABASES = {
+    "postgres": (5432, ["-h", "11.0.0.2", "-k", "", "-c", "ssl=on", "-c", "fsync=off"]),
+    "mariadbd": (
+        3306,
+        ["--bind-address=11.0.0.2", "--ssl-cert=server.crt", "--ssl-key=server.key", "--init-file=users", "--socket=socket"]
+        + ["--skip-name-resolve", "--innodb-flush-method=nosync"],
+    ),
+}
+
+
+def database(name: str) -> subprocess.Popen:
+    """A database that was laid out, once it listens."""
+    port, flags = DATABASES[name]
+    where = ["-D", place / name] if name == "postgres" else ["--no-defaults", f"--datadir={place / name}"]
+    log, cwd = (place / f"{name}.log").open("w"), place / name
+    process = subprocess.Popen([*WHO, name, *where, *flags], stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=cwd)
     while process.poll() is None:
         with contextlib.suppress(OSError):
-            socket.create_connection(("11.0.0.2", 5432)).close()
+            socket.create_connection(("11.0.0.2", port)).close()
             break
         time.sleep(0.05)
     return process
@@ -150,6 +161,19 @@ def without_tls(listener) -> None:
             notes.write(f"11.0.0.3:5432 {stream.recv(100)!r}\n")
 
 
+def greets_without_tls(listener) -> None:
+    """The same as a MySQL server."""
+    head = b"\n5.7.0\0" + bytes(4) + b"abcdefgh\0" + b"\xff\xf7\x21\2\0\x08\0\x15" + bytes(10)
+    greeting = head + b"ijklmnopqrst\0mysql_native_password\0"
+    while True:
+        stream, _ = listener.accept()
+        with stream:
+            stream.sendall(len(greeting).to_bytes(3, "little") + b"\0" + greeting)
+            notes.write(f"11.0.0.3:3306 {stream.recv(100)!r}\n")
+
+
+listener = socket.create_server(("11.0.0.3", 3306))
+threading.Thread(target=greets_without_tls, args=(listener,), daemon=True).start()
 listener = socket.create_server(("11.0.0.3", 5432))
 threading.Thread(target=without_tls, args=(listener,), daemon=True).start()
 for name in ["11.0.0.2:443", "11.0.0.2:80", "11.0.0.3:80"]:
@@ -158,9 +182,9 @@ for name in ["11.0.0.2:443", "11.0.0.2:80", "11.0.0.3:80"]:
     listener.bind((address, int(port)))
     listener.listen(64)
     threading.Thread(target=accept, args=(listener, name), daemon=True).start()
-started = database() if (place / "postgres").is_dir() else None
+started = [database(name) for name in DATABASES if (place / name).is_dir()]
 print("ready", flush=True)
 sys.stdin.read()
-if started:
-    started.send_signal(signal.SIGINT)
-    started.wait()
+for process in started:
+    process.send_signal(signal.SIGTERM)
+    process.wait()

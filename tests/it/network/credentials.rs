@@ -222,3 +222,61 @@ fn a_program_is_logged_in_to_postgresql() {
         assert!(ran.notes.chunks(2).all(|told| told[1] == "11.0.0.3:5432 b''"), "{:?}", ran.notes);
     });
 }
+
+/// `MariaDB` with a user of this secret.
+fn lay_out_mariadb(dir: &std::path::Path) {
+    let user = format!(
+        "CREATE USER owner@'%' IDENTIFIED VIA mysql_native_password USING PASSWORD('{SECRET}');\nGRANT ALL ON *.* TO owner@'%';\n"
+    );
+    fs::create_dir(dir.join("mariadbd")).unwrap();
+    let line = "chown 65534:65534 mariadbd && chmod 700 mariadbd
+        setpriv --reuid=65534 --regid=65534 --clear-groups -- mariadb-install-db --no-defaults --datadir=\"$PWD/mariadbd\" --auth-root-authentication-method=normal
+        cp server.pem mariadbd/server.crt && cp server.key mariadbd/server.key
+        chown 65534:65534 mariadbd/server.* && chmod 600 mariadbd/server.key";
+    let made = Command::new("sh").args(["-ec", line]).current_dir(dir).output().unwrap();
+    assert!(made.status.success(), "{made:?}");
+    fs::write(dir.join("mariadbd/users"), user).unwrap();
+}
+
+#[test]
+fn a_program_is_logged_in_to_mysql_and_mariadb() {
+    let is_there = |name: &str| Command::new(name).arg("--version").output().is_ok_and(|ran| ran.status.success());
+    everywhere(|world| {
+        // The server runs for another user than root.
+        let can = rustix::process::geteuid().is_root() && is_there("mariadbd") && is_there("mariadb");
+        if !can || world.setting.nobody {
+            return;
+        }
+        lay_out(world.tree.path());
+        lay_out_mariadb(world.tree.path());
+        let flags = [
+            "--allow-net",
+            "*.example.com:3306",
+            "--credential",
+            "MYSQL_PWD=env:REAL",
+            "--for",
+            "mysql://db.example.com",
+            "--for",
+            "mysql://other.example.com",
+        ];
+        let line = r#"
+            ask() { timeout 60 mariadb --no-defaults -N -u owner -h "$@" -e "select 'in'; show status like 'Ssl_version'" 2>&1 | sed 's/^ERROR [^:]*: //'; }
+            ask db.example.com
+            ask db.example.com --ssl-ca=$SSL_CERT_FILE --ssl-verify-server-cert information_schema
+            ask db.example.com --default-auth=caching_sha2_password
+            ask db.example.com --compress
+            ask db.example.com -panother
+            MYSQL_PWD= ask db.example.com
+            ask db.example.com -u nobody
+            ask other.example.com"#;
+        let ran = run(world, &flags, line);
+        assert_eq!((&*ran.out, &*ran.err), (include_str!("mysql.out"), ""), "{:?}", world.setting);
+        assert_eq!(ran.notes, ["11.0.0.3:3306 b''"], "{:?}", world.setting);
+        let line = "mariadb --no-defaults -N -u owner -h db.example.com -e \"select 'recorded'\"";
+        let ran = run_as(world, &["calls", "record", "--isolation", "strict"], &flags, line);
+        assert_eq!(ran.out, "recorded\n", "{:?}: {}", world.setting, ran.err);
+        let found =
+            Command::new("grep").args(["-rlF", SECRET, "work"]).current_dir(world.tree.path()).output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&found.stdout), "", "{:?}", world.setting);
+    });
+}

@@ -110,7 +110,10 @@ for place in sys.argv[2:]:
 
     def hear(datagrams=datagrams, place=place):
         while True:
-            notes.write(f"{place} datagram {datagrams.recv(100)!r}\n")
+            data, peer = datagrams.recvfrom(65_535)
+            notes.write(f"{place} datagram {data[:100]!r}\n")
+            with contextlib.suppress(OSError):
+                datagrams.sendto(place.encode() + b" " + data, peer)
 
     threading.Thread(target=hear, daemon=True).start()
 threading.Thread(target=name_server, daemon=True).start()

@@ -6,7 +6,7 @@ cat > "$1/hosts" <<'END'
 127.0.0.1 localhost here.example.com
 11.0.0.2 api.example.com www.example.com
 2a00::2 six.example.com
-11.0.0.3 evil.example.com other.example.net
+11.0.0.3 evil.example.com whole.example.com other.example.net
 10.0.0.9 private.example.com
 169.254.169.254 meta.example.com
 END

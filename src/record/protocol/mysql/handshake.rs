@@ -5,21 +5,21 @@ use crate::record::protocol::dialogue::Fault;
 use crate::record::protocol::script::Who;
 
 /// `CLIENT_CONNECT_WITH_DB`: a database follows.
-const WITH_DATABASE: u32 = 1 << 3;
+pub(super) const WITH_DATABASE: u32 = 1 << 3;
 const COMPRESS: u32 = 1 << 5;
-const PROTOCOL_41: u32 = 1 << 9;
-const ENCRYPTION: u32 = 1 << 11;
+pub(super) const PROTOCOL_41: u32 = 1 << 9;
+pub(super) const ENCRYPTION: u32 = 1 << 11;
 /// `CLIENT_SECURE_CONNECTION`: the answer to the challenge has a length of one byte.
-const SHORT_ANSWER: u32 = 1 << 15;
+pub(super) const SHORT_ANSWER: u32 = 1 << 15;
 /// `CLIENT_PLUGIN_AUTH`: the name of a method follows.
-const METHOD: u32 = 1 << 19;
-const ATTRIBUTES: u32 = 1 << 20;
+pub(super) const METHOD: u32 = 1 << 19;
+pub(super) const ATTRIBUTES: u32 = 1 << 20;
 /// `CLIENT_PLUGIN_AUTH_LENENC_CLIENT_DATA`: the answer to the challenge has a length of any size.
-const LONG_ANSWER: u32 = 1 << 21;
+pub(super) const LONG_ANSWER: u32 = 1 << 21;
 /// `CLIENT_DEPRECATE_EOF`: rows end with an OK packet.
 pub(super) const NO_EOF: u32 = 1 << 24;
 const OPTIONAL_METADATA: u32 = 1 << 25;
-const ZSTD: u32 = 1 << 26;
+pub(super) const ZSTD: u32 = 1 << 26;
 const QUERY_ATTRIBUTES: u32 = 1 << 27;
 /// `CLIENT_MYSQL` (`CLIENT_LONG_PASSWORD`): unset by `MariaDB`, which then has capabilities of its own.
 const MYSQL: u32 = 1;
@@ -27,7 +27,7 @@ const MYSQL: u32 = 1;
 const MARIADB_REFUSED: u8 = 0x01 | 0x10;
 
 /// The method that needs no password when the server says so.
-const CACHING: &[u8] = b"caching_sha2_password";
+pub(super) const CACHING: &[u8] = b"caching_sha2_password";
 
 /// The greeting without what cannot be followed: compression, attributes of queries, results without columns, and
 /// encryption unless it may stay. A client does then without.
@@ -78,7 +78,7 @@ impl Login {
 }
 
 /// Cuts off what proves a password.
-fn proof<'a>(rest: &mut &'a [u8], capabilities: u32) -> Result<&'a [u8], Fault> {
+pub(super) fn proof<'a>(rest: &mut &'a [u8], capabilities: u32) -> Result<&'a [u8], Fault> {
     let length = if capabilities & LONG_ANSWER != 0 {
         packet::integer(rest)?
     } else if capabilities & SHORT_ANSWER != 0 {

@@ -6,6 +6,7 @@
 
 mod answer;
 mod handshake;
+pub(in crate::record) mod login;
 mod packet;
 mod parts;
 mod player;

@@ -47,7 +47,7 @@ impl Rewriter for Held {
 struct Opening(Mutex<Vec<Misfit>>, Condvar);
 
 impl Door for Opening {
-    fn admits(&self, _: &Target, _: ProgramName) -> bool {
+    fn admits(&self, _: Transport, _: &Target, _: ProgramName) -> bool {
         true
     }
 
@@ -55,7 +55,7 @@ impl Door for Opening {
         true
     }
 
-    fn leads_to(&self, _: &Target, _: IpAddr, _: ProgramName) -> bool {
+    fn leads_to(&self, _: Transport, _: &Target, _: IpAddr, _: ProgramName) -> bool {
         true
     }
 

@@ -1,0 +1,350 @@
+//! A login with a password that the program does not have: the program proves to know its stand-in, and the server gets a proof of the
+//! real one (`PAGE_PROTOCOL_CONNECTION_PHASE`, and the pages of both methods).
+
+use sha1::Sha1;
+use sha2::{Digest, Sha256};
+
+use super::handshake::{
+    ATTRIBUTES, CACHING, ENCRYPTION, LONG_ANSWER, METHOD, PROTOCOL_41, SHORT_ANSWER, WITH_DATABASE, ZSTD, proof,
+};
+use super::packet;
+use crate::record::protocol::dialogue::Fault;
+
+const NATIVE: &[u8] = b"mysql_native_password";
+/// The password itself, and NUL.
+const CLEAR: &[u8] = b"mysql_clear_password";
+const CHALLENGE_BYTES: usize = 20;
+/// More is no message of a login.
+const MAX_MESSAGE_BYTES: usize = 64 * 1024;
+
+/// What programs have in the place of a password, and that.
+pub struct Known {
+    pub stand_in: Vec<u8>,
+    pub secret: Vec<u8>,
+}
+
+/// How a password is proven, and what for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Question {
+    method: Vec<u8>,
+    challenge: Vec<u8>,
+}
+
+#[derive(Debug)]
+pub struct Greeting {
+    /// Without the name of a method behind it.
+    payload: Vec<u8>,
+    question: Question,
+    pub offers_tls: bool,
+}
+
+/// Who a program is.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Hello {
+    capabilities: u32,
+    /// Longest packet, character set, filler.
+    fixed: Vec<u8>,
+    user: Vec<u8>,
+    database: Vec<u8>,
+    method: Vec<u8>,
+    proof: Vec<u8>,
+    /// Attributes, and what is behind them.
+    rest: Vec<u8>,
+}
+
+/// What comes of a message of the server.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Next {
+    /// This is answered.
+    Answer(Vec<u8>),
+    Wait,
+    /// It is the verdict, for the program.
+    Over {
+        is_in: bool,
+    },
+}
+
+/// The length of the next packet of a login, once it is whole.
+pub fn next(said: &[u8]) -> Result<Option<usize>, Fault> {
+    match packet::length(said)? {
+        Some(length) if length > MAX_MESSAGE_BYTES => Err("a packet of the login is too long"),
+        whole => Ok(whole.filter(|length| *length <= said.len())),
+    }
+}
+
+/// The same packet in the place behind this one.
+pub fn behind(before: &[u8], payload: &[u8]) -> Vec<u8> {
+    packet::message(packet::sequence(before).wrapping_add(1), payload)
+}
+
+/// What tells a program that it is not logged in.
+pub fn failure(before: &[u8], text: &str) -> Vec<u8> {
+    packet::error(packet::sequence(before).wrapping_add(1), text)
+}
+
+pub fn payload(message: &[u8]) -> &[u8] {
+    packet::payload(message)
+}
+
+/// Whether a server takes no connections, and says so in place of a greeting.
+pub fn is_refusal(message: &[u8]) -> bool {
+    packet::code(message) == Some(0xff)
+}
+
+/// Whether a program asks for TLS before it says who it is.
+pub fn asks_for_tls(message: &[u8]) -> bool {
+    matches!(payload(message), [a, b, c, d, rest @ ..] if rest.len() == 28 && u32::from_le_bytes([*a, *b, *c, *d]) & ENCRYPTION != 0)
+}
+
+impl Greeting {
+    pub fn read(message: &[u8]) -> Result<Self, Fault> {
+        const ODD: Fault = "the server does not begin as MySQL does since version 5.5";
+        let mut payload = packet::payload(message).to_vec();
+        let mut rest = payload.strip_prefix(&[10]).ok_or(ODD)?;
+        packet::text(&mut rest);
+        packet::bytes(&mut rest, 4)?;
+        let first = packet::bytes(&mut rest, 8)?.to_vec();
+        packet::bytes(&mut rest, 1)?;
+        let field = packet::bytes(&mut rest, 2 + 1 + 2 + 2 + 1 + 10)?;
+        let capabilities = u32::from_le_bytes([field[0], field[1], field[5], field[6]]);
+        if capabilities & (PROTOCOL_41 | SHORT_ANSWER | METHOD) != PROTOCOL_41 | SHORT_ANSWER | METHOD {
+            return Err(ODD);
+        }
+        let second = packet::bytes(&mut rest, 13.max(usize::from(field[7]).saturating_sub(8)))?;
+        let challenge = [&first, second.get(..CHALLENGE_BYTES - 8).ok_or(ODD)?].concat();
+        let end = payload.len() - rest.len();
+        let question = Question { method: packet::text(&mut rest).to_vec(), challenge };
+        payload.truncate(end);
+        Ok(Self { payload, question, offers_tls: capabilities & ENCRYPTION != 0 })
+    }
+
+    /// As the program gets it: with a method that all clients know.
+    pub fn to_client(&self) -> Vec<u8> {
+        packet::message(0, &[&self.payload[..], NATIVE, b"\0"].concat())
+    }
+}
+
+impl Hello {
+    pub fn read(message: &[u8]) -> Result<Self, Fault> {
+        let mut rest = packet::payload(message);
+        let fixed = packet::bytes(&mut rest, 32)?;
+        let capabilities = u32::from_le_bytes([fixed[0], fixed[1], fixed[2], fixed[3]]);
+        if capabilities & PROTOCOL_41 == 0 {
+            return Err("a client of MySQL speaks the protocol from before version 4.1");
+        }
+        let user = packet::text(&mut rest).to_vec();
+        let proof = proof(&mut rest, capabilities)?.to_vec();
+        let mut text = |flag: u32| if capabilities & flag != 0 { packet::text(&mut rest).to_vec() } else { Vec::new() };
+        let (database, method) = (text(WITH_DATABASE), text(METHOD));
+        let method = if capabilities & METHOD == 0 { NATIVE.to_vec() } else { method };
+        let fixed = fixed[4..].to_vec();
+        Ok(Self { capabilities, fixed, user, database, method, proof, rest: rest.to_vec() })
+    }
+
+    /// The password that this proves to know the stand-in of; else what asks for a better proof.
+    pub fn secret<'a>(&self, greeting: &Greeting, known: &'a [Known]) -> Result<&'a Known, Question> {
+        let question = Question { method: self.method.clone(), challenge: greeting.question.challenge.clone() };
+        question.answered(&self.proof, known).ok_or(Question { method: NATIVE.to_vec(), ..question })
+    }
+
+    /// Whether it waits to be told that its proof is enough, before the verdict.
+    pub fn waits(&self) -> bool {
+        self.method == CACHING
+    }
+
+    /// What asks the server for TLS.
+    pub fn tls_request(&self) -> Vec<u8> {
+        packet::message(1, &[&(self.capabilities | ENCRYPTION).to_le_bytes()[..], &self.fixed].concat())
+    }
+
+    /// As the server gets it, as the packet of this number.
+    pub fn to_server(&self, greeting: &Greeting, secret: &[u8], sequence: u8, is_tls: bool) -> Vec<u8> {
+        let Question { method, challenge } = &greeting.question;
+        // The server asks by its own method, if that is another one.
+        let (method, proof) = match prove(method, secret, challenge) {
+            Some(proof) => (&method[..], proof),
+            None => (NATIVE, Vec::new()),
+        };
+        let kept = self.capabilities & !(ENCRYPTION | LONG_ANSWER) | SHORT_ANSWER | METHOD;
+        let capabilities = if is_tls { kept | ENCRYPTION } else { kept };
+        let mut payload = [&capabilities.to_le_bytes()[..], &self.fixed, &self.user, b"\0"].concat();
+        payload.extend([&[proof.len() as u8][..], &proof].concat());
+        if capabilities & WITH_DATABASE != 0 {
+            payload.extend([&self.database[..], b"\0"].concat());
+        }
+        payload.extend([method, b"\0"].concat());
+        if capabilities & (ATTRIBUTES | ZSTD) != 0 {
+            payload.extend(&self.rest);
+        }
+        packet::message(sequence, &payload)
+    }
+}
+
+impl Question {
+    /// What asks a program for a proof.
+    pub fn asks(&self) -> Vec<u8> {
+        [b"\xfe", &self.method[..], b"\0", &self.challenge, b"\0"].concat()
+    }
+
+    /// The password whose stand-in this proves to know.
+    pub fn answered<'a>(&self, proof: &[u8], known: &'a [Known]) -> Option<&'a Known> {
+        known.iter().find(|known| prove(&self.method, &known.stand_in, &self.challenge).is_some_and(|it| it == proof))
+    }
+}
+
+/// What a program is told whose proof by [`CACHING`] is enough.
+pub const ENOUGH: &[u8] = &[1, 3];
+
+/// Answers the server. `is_tls`: whoever listens on the way hears nothing; `is_here`: there is no way.
+pub fn server_said(said: &[u8], secret: &[u8], is_tls: bool, is_here: bool) -> Result<Next, Fault> {
+    const OTHER: Fault =
+        "the server asks for another login than mysql_native_password, caching_sha2_password or mysql_clear_password";
+    let clear = || [secret, b"\0"].concat();
+    match packet::payload(said) {
+        [0, ..] => Ok(Next::Over { is_in: true }),
+        [0xff, ..] => Ok(Next::Over { is_in: false }),
+        ENOUGH => Ok(Next::Wait),
+        [1, 4] if is_tls => Ok(Next::Answer(clear())),
+        [1, 4] => Err("the server wants the whole password by caching_sha2_password, for which it has to speak TLS"),
+        [0xfe, rest @ ..] => {
+            let mut rest = rest;
+            let method = packet::text(&mut rest);
+            if method == CLEAR && (is_tls || is_here) {
+                return Ok(Next::Answer(clear()));
+            }
+            let challenge = rest.get(..CHALLENGE_BYTES).ok_or(OTHER)?;
+            prove(method, secret, challenge).map(Next::Answer).ok_or(OTHER)
+        }
+        _ => Err(OTHER),
+    }
+}
+
+/// What shows that one knows a password; `None` by a method that is not known here.
+fn prove(method: &[u8], password: &[u8], challenge: &[u8]) -> Option<Vec<u8>> {
+    let mixed = |one: &[u8], other: &[u8]| one.iter().zip(other).map(|(one, other)| one ^ other).collect();
+    if method == NATIVE {
+        let once = Sha1::digest(password);
+        Some(mixed(&once, &Sha1::new().chain_update(challenge).chain_update(Sha1::digest(once)).finalize()))
+    } else if method == CACHING {
+        let once = Sha256::digest(password);
+        let twice = Sha256::digest(once);
+        Some(mixed(&once, &Sha256::new().chain_update(twice).chain_update(challenge).finalize()))
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    const CHALLENGE: &[u8] = b"abcdefghijklmnopqrst";
+
+    fn greeting(method: &[u8], capabilities: u32) -> Vec<u8> {
+        let [a, b, c, d] = capabilities.to_le_bytes();
+        let head: &[u8] = b"\n8.4.2\0\x09\0\0\0abcdefgh\0";
+        let rest: &[u8] = b"ijklmnopqrst\0";
+        packet::message(0, &[head, &[a, b, 0xff, 2, 0, c, d, 21], &[0; 10], rest, method, b"\0"].concat())
+    }
+
+    fn hello(method: &[u8], proof: &[u8]) -> Vec<u8> {
+        let capabilities = PROTOCOL_41 | SHORT_ANSWER | METHOD | WITH_DATABASE | ATTRIBUTES;
+        let fixed = [&capabilities.to_le_bytes()[..], &[0, 0, 0, 1, 45], &[0; 23]].concat();
+        let proof = [&[proof.len() as u8], proof].concat();
+        packet::message(1, &[&fixed, &b"u\0"[..], &proof, b"d\0", method, b"\0\x03abc"].concat())
+    }
+
+    fn known() -> [Known; 2] {
+        [("another", "other"), ("stand-in", "pencil")]
+            .map(|(stand_in, secret)| Known { stand_in: stand_in.into(), secret: secret.into() })
+    }
+
+    #[test]
+    fn the_server_gets_a_proof_of_the_real_password_by_its_own_method() {
+        for (theirs, ours) in [(NATIVE, CACHING), (CACHING, NATIVE), (CACHING, CACHING)] {
+            let greeting = Greeting::read(&greeting(theirs, u32::MAX)).unwrap();
+            assert_eq!(greeting.to_client(), super::tests::greeting(NATIVE, u32::MAX));
+            let given = Hello::read(&hello(ours, &prove(ours, b"stand-in", CHALLENGE).unwrap())).unwrap();
+            let known = known();
+            let secret = &given.secret(&greeting, &known).unwrap_or_else(|_| panic!("it is known")).secret;
+            assert_eq!((&secret[..], given.waits()), (&b"pencil"[..], ours == CACHING));
+            let sent = given.to_server(&greeting, secret, 1, false);
+            assert_eq!(sent, hello(theirs, &prove(theirs, b"pencil", CHALLENGE).unwrap()));
+        }
+    }
+
+    #[test]
+    fn who_proves_nothing_is_asked_and_then_refused() {
+        let greeting = Greeting::read(&greeting(b"client_ed25519", u32::MAX)).unwrap();
+        for (method, proof) in [(&b"client_ed25519"[..], &b"x"[..]), (NATIVE, b""), (CACHING, &[0; 32])] {
+            let known = known();
+            let Err(question) = Hello::read(&hello(method, proof)).unwrap().secret(&greeting, &known) else {
+                panic!("it proves nothing")
+            };
+            assert_eq!(question.asks(), [b"\xfemysql_native_password\0", CHALLENGE, b"\0"].concat());
+            let proof = prove(NATIVE, b"stand-in", CHALLENGE).unwrap();
+            assert!(question.answered(&proof, &known).is_some_and(|known| known.secret == b"pencil"));
+            assert!(question.answered(b"", &known).is_none());
+        }
+        // Of a method that is not known here the server is to ask for another one.
+        let sent = Hello::read(&hello(NATIVE, b"x")).unwrap().to_server(&greeting, b"pencil", 1, false);
+        assert_eq!(sent, hello(NATIVE, b""));
+    }
+
+    #[test]
+    fn the_whole_password_goes_only_where_nobody_else_hears_it() {
+        let said = |bytes: &[u8]| packet::message(2, bytes);
+        let switch = |method: &[u8]| said(&[b"\xfe", method, b"\0", CHALLENGE, b"\0"].concat());
+        let (answer, clear) = (|bytes: &[u8]| Ok(Next::Answer(bytes.to_vec())), b"pencil\0");
+        let tls = "the server wants the whole password by caching_sha2_password, for which it has to speak TLS";
+        let other = "the server asks for another login than mysql_native_password, caching_sha2_password or mysql_clear_password";
+        let cases = [
+            (said(&[0, 0, 0]), false, false, Ok(Next::Over { is_in: true })),
+            (said(&[0xff, 0, 0]), false, false, Ok(Next::Over { is_in: false })),
+            (said(ENOUGH), false, false, Ok(Next::Wait)),
+            (said(&[1, 4]), true, false, answer(clear)),
+            (said(&[1, 4]), false, true, Err(tls)),
+            (switch(CLEAR), true, false, answer(clear)),
+            (switch(CLEAR), false, true, answer(clear)),
+            (switch(CLEAR), false, false, Err(other)),
+            (switch(NATIVE), false, false, answer(&prove(NATIVE, b"pencil", CHALLENGE).unwrap())),
+            (switch(CACHING), false, false, answer(&prove(CACHING, b"pencil", CHALLENGE).unwrap())),
+            (switch(b"client_ed25519"), true, true, Err(other)),
+            (said(b"\xfe"), true, true, Err(other)),
+            (said(&[1, 9]), true, true, Err(other)),
+        ];
+        for (said, is_tls, is_here, expected) in cases {
+            assert_eq!(server_said(&said, b"pencil", is_tls, is_here), expected, "{said:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_login_is_a_fault() {
+        assert!(Greeting::read(&packet::message(0, b"\x09old")).is_err());
+        assert!(Greeting::read(&greeting(NATIVE, !METHOD)).is_err());
+        assert!(Greeting::read(&greeting(NATIVE, u32::MAX)[..40]).is_err());
+        assert!(Hello::read(&packet::message(1, &[0; 32])).is_err());
+        assert!(next(&[0, 0, 1, 0]).is_err());
+        assert_eq!((next(&[1, 0, 0, 0]), next(&[1, 0, 0, 0, 7, 8])), (Ok(None), Ok(Some(5))));
+        assert!(asks_for_tls(&packet::message(1, &[&ENCRYPTION.to_le_bytes()[..], &[0; 28]].concat())));
+        assert!(!asks_for_tls(&hello(NATIVE, b"")));
+    }
+
+    #[test]
+    fn a_proof_hides_the_password_behind_the_challenge() {
+        let unmixed = |method, length| {
+            let proof = prove(method, b"pencil", CHALLENGE).unwrap();
+            assert_eq!(proof.len(), length);
+            proof
+        };
+        let double = Sha1::digest(Sha1::digest(b"pencil"));
+        let mask = Sha1::digest([CHALLENGE, &double].concat());
+        let once: Vec<u8> = unmixed(NATIVE, 20).iter().zip(mask).map(|(a, b)| a ^ b).collect();
+        assert_eq!(Sha1::digest(once), double);
+        let double = Sha256::digest(Sha256::digest(b"pencil"));
+        let mask = Sha256::digest([&double, CHALLENGE].concat());
+        let once: Vec<u8> = unmixed(CACHING, 32).iter().zip(mask).map(|(a, b)| a ^ b).collect();
+        assert_eq!(Sha256::digest(once), double);
+    }
+}
