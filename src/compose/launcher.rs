@@ -12,7 +12,7 @@ use crate::calls::sets::DEFAULT_DIRECTORY;
 use crate::calls::{Loaded, load};
 use crate::cancel::CancelToken;
 use crate::cli::Sandbox;
-use crate::config::Config;
+use crate::config::{Config, configure_git};
 use crate::egress::WARNING;
 use crate::exec::{BackgroundCommands, Launcher, Slots};
 use crate::gate::{Gate, JAVA_OPTIONS, NetLog, Script, Terms, TrustPlace, Watcher};
@@ -249,6 +249,10 @@ pub fn plan(config: &Config, policy: &Policy, journal: Option<&Journal>, tier: T
     roots.extend(linked_git::planned(policy, tier)?);
     let of_git = linked_git::protected(policy).filter(|_| tier == Tier::Namespaces).map(|path| (&path).into());
     let protected = policy.protected().map(Into::into).chain(of_git).collect();
+    let mut environment = sandbox.environment.clone();
+    if linked_git::is_partly_writable(&roots) {
+        configure_git(&mut environment, linked_git::GC.into_iter())?;
+    }
     Ok(Plan {
         tier,
         network: sandbox.network,
@@ -260,7 +264,7 @@ pub fn plan(config: &Config, policy: &Policy, journal: Option<&Journal>, tier: T
         public: Vec::new(),
         scratch: scratch.into(),
         private_home: sandbox.private_home,
-        environment: sandbox.environment.iter().map(|(name, value)| (name.into(), value.into())).collect(),
+        environment: environment.iter().map(|(name, value)| (name.into(), value.into())).collect(),
         limits: sandbox.limits.clone(),
         journal: undo::planned(config, journal, policy, tier)?,
     })

@@ -5,11 +5,21 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result};
 
 use crate::policy::{GitDirectory, LinkedRepository, PROTECTED_IN_REPOSITORIES, Policy};
-use crate::sandbox::{Extent, Place, PlannedRoot, Tier};
+use crate::sandbox::{Extent, Place, PlannedRoot, Tier, can_hold};
 
-/// Whether a tier can hold what of a repository has to stay read-only.
+/// gc leaves alone what other worktrees have, which is read-only; otherwise it would fail (git-config(1)).
+pub const GC: [(&str, &str); 3] =
+    [("gc.reflogExpire", "never"), ("gc.reflogExpireUnreachable", "never"), ("gc.worktreePruneExpire", "never")];
+
+/// Whether commands share the directory of a repository with other worktrees.
+pub fn is_partly_writable(roots: &[PlannedRoot]) -> bool {
+    roots.iter().any(|root| root.writable && root.extent == Extent::CommonOfGit)
+}
+
+/// Whether what of a repository has to stay read-only can be held.
 fn is_given(linked: &LinkedRepository, tier: Tier) -> bool {
-    tier == Tier::Namespaces || tier == Tier::Landlock && !linked.writable
+    let is_held = linked.common.as_ref().is_none_or(|(common, _)| can_hold(&common.path));
+    !linked.writable && tier != Tier::Off || tier == Tier::Namespaces && is_held
 }
 
 /// The places of these repositories that commands see, each once.
@@ -46,9 +56,13 @@ pub fn lines(policy: &Policy, tier: Tier) -> Vec<(bool, String)> {
     let linked = policy.linked().iter().map(|linked| {
         let (tree, outermost) = (linked.work_tree.display(), linked.outermost().display());
         if !is_given(linked, tier) {
+            let why = match tier {
+                Tier::Namespaces => "which cannot be held below /tmp and /dev/shm",
+                _ => "which only the tier of namespaces can hold",
+            };
             let words = format!(
-                "git does not work in `{tree}`: of `{outermost}` only a part may be written, which only the tier of namespaces can \
-                 hold; `--allow {outermost}:rw` opens all of it, hooks and configuration too"
+                "git does not work in `{tree}`: of `{outermost}` only a part may be written, {why}; `--allow {outermost}:rw` opens \
+                 all of it"
             );
             return (true, words);
         }

@@ -15,7 +15,7 @@ use rustix::fs::{Dir, FileType, Mode, OFlags, openat};
 use rustix::io::Errno;
 
 use super::fault::{Fault, Step};
-use super::mount;
+use super::{mount, view};
 use crate::limits::MAX_COMMON_GIT_ENTRIES;
 
 /// Directories that all worktrees write to.
@@ -25,6 +25,11 @@ pub const SHARED_FILES: [&str; 4] = ["packed-refs", "shallow", "gc.pid", "gc.log
 const SUFFIXES: [&str; 3] = ["", ".lock", ".new"];
 /// What below [`SHARED`] is of the main worktree alone.
 const OF_MAIN: [(&str, &str); 4] = [("logs", "HEAD"), ("refs", "bisect"), ("refs", "rewritten"), ("refs", "worktree")];
+
+/// Whether all this can be held there: below these places the rules of Landlock give commands everything.
+pub fn can_hold(common: &Path) -> bool {
+    ![view::TMP, view::SHARED_MEMORY].iter().any(|own| common.starts_with(own))
+}
 
 /// A directory of [`SHARED`]; a link is none.
 pub fn shared(common: &OwnedFd, name: &str) -> Option<OwnedFd> {

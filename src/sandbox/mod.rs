@@ -49,6 +49,7 @@ mod vitals;
 mod walls;
 pub mod wire;
 
+pub use common_git::can_hold;
 pub use dry_run::{Content, DryRunReport, Told};
 pub use environment::EnvRules;
 pub use launcher::run as run_launcher;

@@ -35,7 +35,7 @@ impl Walls {
     pub fn in_view(plan: &Plan, is_dry_run: bool) -> Result<Self, Fault> {
         let (abi, journaled) = (version()?, plan.journal.is_some());
         let mut rules = vec![open("/", Right::ReadExecute)?];
-        for place in [view::TMP, view::home(plan), "/dev/shm"] {
+        for place in [view::TMP, view::home(plan), view::SHARED_MEMORY] {
             rules.push(open(place, Right::Write)?);
         }
         rules.extend(devices());
