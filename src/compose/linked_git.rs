@@ -7,9 +7,13 @@ use anyhow::{Context as _, Result};
 use crate::policy::{GitDirectory, LinkedRepository, PROTECTED_IN_REPOSITORIES, Policy};
 use crate::sandbox::{Extent, Place, PlannedRoot, Tier, can_hold};
 
-/// gc leaves alone what other worktrees have, which is read-only; otherwise it would fail (git-config(1)).
-pub const GC: [(&str, &str); 3] =
-    [("gc.reflogExpire", "never"), ("gc.reflogExpireUnreachable", "never"), ("gc.worktreePruneExpire", "never")];
+/// gc leaves alone what is read-only: what other worktrees have, and `info`; otherwise it would fail (git-config(1)).
+pub const GC: [(&str, &str); 4] = [
+    ("gc.reflogExpire", "never"),
+    ("gc.reflogExpireUnreachable", "never"),
+    ("gc.worktreePruneExpire", "never"),
+    ("repack.updateServerInfo", "false"),
+];
 
 /// Whether commands share the directory of a repository with other worktrees.
 pub fn is_partly_writable(roots: &[PlannedRoot]) -> bool {

@@ -1,5 +1,6 @@
 //! `replay sandbox explain`: what holds commands, and what does not.
 
+use std::fmt::Write as _;
 use std::path::Path;
 
 use anyhow::Result;
@@ -30,7 +31,7 @@ pub fn explain(options: &Options) -> Result<String> {
     let why = Why { kernel: &kernel, system: &config.sandbox.system, protected: &protected, asked };
     let mut text = text(&plan, standing, &why);
     for (_, words) in linked_git::lines(policy, plan.tier).into_iter().filter(|(is_warning, _)| *is_warning) {
-        text.push_str(&format!("  {words}\n"));
+        let _ = writeln!(text, "  {words}");
     }
     if policy.repositories().found().is_partial {
         text.push_str("  git repositories that lie deep, or after many directories, have not been looked for\n");

@@ -65,6 +65,23 @@ fn git_works_in_a_linked_worktree() {
             "git in `{tree}` uses `{main_git}`: commands may write what worktrees share and `{main_git}/worktrees/work`, and read the rest"
         );
         assert!(said.contains(&words), "{said}");
+        let explained =
+            Command::new(program()).args(["sandbox", "explain", "--allow", &format!("{tree}:rw")]).output().unwrap();
+        let explained = String::from_utf8(explained.stdout).unwrap();
+        let rows: Vec<&str> = explained
+            .lines()
+            .skip_while(|line| !line.starts_with("of git"))
+            .take_while(|line| !line.is_empty())
+            .collect();
+        let row = |rights: &str, what: &str| format!("  {rights:<24} {main_git}{what}");
+        let expected = [
+            "of git repositories that they are linked to, for commands alone (--git none: nothing)".to_owned(),
+            row("read-write", ": objects, refs, logs, rr-cache, packed-refs, shallow, gc.pid, gc.log"),
+            row("read-only", ": the rest"),
+            row("read-only", "/worktrees"),
+            row("read-write", "/worktrees/work"),
+        ];
+        assert_eq!(rows, expected);
         for work in [
             "git status && git log --oneline && git diff && git fsck",
             "echo 2 > f && git commit -qam 2 && git branch topic && git switch -q topic && echo 3 > f && git commit -qam 3",
