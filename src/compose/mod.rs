@@ -46,7 +46,8 @@ pub fn server(config: &Config, account: Account) -> Result<Arc<Server>> {
 pub fn server_beside(config: &Config, account: Account, pins: &mut Pins) -> Result<Arc<Server>> {
     let mut policy = Policy::open_pinned(&config.grants, &config.restrictions(), pins)?;
     let runs_commands = config.toolsets.iter().any(|set| set.runs_commands());
-    if runs_commands && config.sandbox.follows_git {
+    let is_walled = config.sandbox.mode != cli::Sandbox::Off;
+    if runs_commands && is_walled && config.sandbox.linked_git == cli::LinkedGit::Auto {
         policy.follow_links_of_git();
     }
     policy.hide(&launcher::depots(config, &policy)?)?;

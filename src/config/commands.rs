@@ -48,8 +48,8 @@ pub struct SandboxConfig {
     pub recording: Option<String>,
     /// Whether a loopback was asked for in so many words.
     pub loopback_asked: bool,
-    /// Whether commands get what git needs of repositories outside that allowed directories are work trees of.
-    pub follows_git: bool,
+    /// What commands get of repositories outside that allowed directories are work trees of.
+    pub linked_git: LinkedGit,
     /// What one command is held to.
     pub limits: Limits,
     /// Whether a bound on the number of processes was asked for.
@@ -137,7 +137,7 @@ impl SandboxConfig {
             secret_files,
             recording,
             loopback_asked,
-            follows_git: options.git == LinkedGit::Auto && mode != Sandbox::Off,
+            linked_git: options.git,
             limits: limits(options, profile),
             processes_asked: options.limit_processes.or(profile.limits.processes).is_some(),
             private_home,

@@ -11,7 +11,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use rustix::fs::{Dir, FileType, Mode, OFlags, openat};
+use rustix::fs::{Dir, FileType, Mode, OFlags, mkdirat, openat};
 use rustix::io::Errno;
 
 use super::fault::{Fault, Step};
@@ -31,6 +31,13 @@ pub fn can_hold(common: &Path) -> bool {
     ![view::TMP, view::SHARED_MEMORY].iter().any(|own| common.starts_with(own))
 }
 
+/// Makes `logs` where it is missing, as in a bare repository of which there was no worktree yet: git would, but may make no
+/// directory there.
+pub fn make_logs(common: &OwnedFd) {
+    // If it is there, or cannot be made, git says what it has to say.
+    let _ = mkdirat(common, "logs", Mode::from_raw_mode(0o777));
+}
+
 /// A directory of [`SHARED`]; a link is none.
 pub fn shared(common: &OwnedFd, name: &str) -> Option<OwnedFd> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -38,7 +45,7 @@ pub fn shared(common: &OwnedFd, name: &str) -> Option<OwnedFd> {
 }
 
 /// Makes read-only what git does not write there, in the mount namespace of this process, but for ways to these places.
-pub fn hold<'a>(common: &Path, places: impl Iterator<Item = &'a Path> + Clone) -> Result<(), Fault> {
+pub fn hold(common: &Path, places: &[&Path]) -> Result<(), Fault> {
     let fault = || format!("hold what is in `{}`", common.display());
     let dir = mount::open_path(common)?;
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -48,7 +55,7 @@ pub fn hold<'a>(common: &Path, places: impl Iterator<Item = &'a Path> + Clone) -
         let entry = entry.step_with(fault)?;
         let name = OsStr::from_bytes(entry.file_name().to_bytes());
         let place = common.join(name);
-        if name == "." || name == ".." || is_shared(name) || places.clone().any(|known| known.starts_with(&place)) {
+        if name == "." || name == ".." || is_shared(name) || places.iter().any(|known| known.starts_with(&place)) {
             continue;
         }
         count += 1;

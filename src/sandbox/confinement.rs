@@ -478,8 +478,8 @@ impl Confinement {
     fn hold_common_git(&self) -> Result<(), Fault> {
         let roots = &self.plan.roots;
         let common = roots.iter().filter(|root| root.writable && root.extent == Extent::CommonOfGit);
-        let places = roots.iter().map(|root| root.place.path.as_path());
-        common.map(|root| root.place.path.as_path()).try_for_each(|common| common_git::hold(common, places.clone()))
+        let places: Vec<&Path> = roots.iter().map(|root| root.place.path.as_path()).collect();
+        common.map(|root| root.place.path.as_path()).try_for_each(|common| common_git::hold(common, &places))
     }
 
     /// What a supervisor does before it starts the program.

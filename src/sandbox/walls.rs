@@ -47,6 +47,7 @@ impl Walls {
                 continue;
             }
             let common = mount::open_path(root.place.path.as_path())?;
+            common_git::make_logs(&common);
             let shared = common_git::SHARED.iter().filter_map(|name| common_git::shared(&common, name));
             rules.extend(shared.map(|shared| (shared, Right::Write)));
             rules.push((common, Right::WriteFiles));
