@@ -377,7 +377,7 @@ _replay() {
 
     case "${cmd}" in
         replay)
-            opts="-h -V --mcp-server --mock --record --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --http --stdio --token-file --tls-cert --tls-key --allow-origin --allow-host --max-connections --client-timeout-secs --max-sessions --session-idle-secs --rate-limit --rate-burst --max-calls --audit --audit-key --audit-previous --otlp-endpoint --help --version call tools bench mock calls sandbox net token changes audit health generate help"
+            opts="-h -V --mcp-server --mock --record --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --http --stdio --token-file --tls-cert --tls-key --allow-origin --allow-host --max-connections --client-timeout-secs --max-sessions --session-idle-secs --rate-limit --rate-burst --max-calls --audit --audit-key --audit-previous --otlp-endpoint --help --version call tools bench mock calls sandbox net token changes audit health generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -455,6 +455,10 @@ _replay() {
                     ;;
                 --unprotect)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --git)
+                    COMPREPLY=($(compgen -W "auto none" -- "${cur}"))
                     return 0
                     ;;
                 --sandbox)
@@ -780,7 +784,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__audit)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help verify show help"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help verify show help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -828,6 +832,10 @@ _replay() {
                     ;;
                 --unprotect)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --git)
+                    COMPREPLY=($(compgen -W "auto none" -- "${cur}"))
                     return 0
                     ;;
                 --sandbox)
@@ -1075,7 +1083,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__audit__subcmd__show)
-            opts="-h --tool --path --outcome --client --since --json --last --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --tool --path --outcome --client --since --json --last --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1147,6 +1155,10 @@ _replay() {
                     ;;
                 --unprotect)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --git)
+                    COMPREPLY=($(compgen -W "auto none" -- "${cur}"))
                     return 0
                     ;;
                 --sandbox)
@@ -1338,7 +1350,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__audit__subcmd__verify)
-            opts="-h --audit-key --head --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --audit-key --head --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1405,6 +1417,10 @@ _replay() {
                     ;;
                 --unprotect)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --git)
+                    COMPREPLY=($(compgen -W "auto none" -- "${cur}"))
                     return 0
                     ;;
                 --sandbox)
@@ -1596,7 +1612,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__bench)
-            opts="-h --tree --pattern --rounds --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --tree --pattern --rounds --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1659,6 +1675,10 @@ _replay() {
                     ;;
                 --unprotect)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --git)
+                    COMPREPLY=($(compgen -W "auto none" -- "${cur}"))
                     return 0
                     ;;
                 --sandbox)
@@ -1850,7 +1870,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__call)
-            opts="-h --json --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help read_file read_multiple_files write_file create_directory list_directory directory_tree move_file delete_file get_file_info list_allowed_directories edit_file edit_files search_files grep_files glob_search list_changes undo_changes execute_command follow_command keploy_list_mocks keploy_mock_record keploy_mock_test run_python_code code_completion inspect_object list_files create_session switch_session list_sessions delete_session restart_session interrupt_session list_variables run_script install_packages get_kernel_health check_kernel_responsiveness run_tests type_check"
+            opts="-h --json --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help read_file read_multiple_files write_file create_directory list_directory directory_tree move_file delete_file get_file_info list_allowed_directories edit_file edit_files search_files grep_files glob_search list_changes undo_changes execute_command follow_command keploy_list_mocks keploy_mock_record keploy_mock_test run_python_code code_completion inspect_object list_files create_session switch_session list_sessions delete_session restart_session interrupt_session list_variables run_script install_packages get_kernel_health check_kernel_responsiveness run_tests type_check"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1898,6 +1918,10 @@ _replay() {
                     ;;
                 --unprotect)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --git)
+                    COMPREPLY=($(compgen -W "auto none" -- "${cur}"))
                     return 0
                     ;;
                 --sandbox)
@@ -2089,7 +2113,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__calls)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help record test list noise show help"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help record test list noise show help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2137,6 +2161,10 @@ _replay() {
                     ;;
                 --unprotect)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --git)
+                    COMPREPLY=($(compgen -W "auto none" -- "${cur}"))
                     return 0
                     ;;
                 --sandbox)
@@ -2426,7 +2454,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__calls__subcmd__list)
-            opts="-h --path --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --path --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2481,6 +2509,10 @@ _replay() {
                     ;;
                 --unprotect)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --git)
+                    COMPREPLY=($(compgen -W "auto none" -- "${cur}"))
                     return 0
                     ;;
                 --sandbox)
@@ -2672,7 +2704,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__calls__subcmd__noise)
-            opts="-h --path --write --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --path --write --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2727,6 +2759,10 @@ _replay() {
                     ;;
                 --unprotect)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --git)
+                    COMPREPLY=($(compgen -W "auto none" -- "${cur}"))
                     return 0
                     ;;
                 --sandbox)
@@ -2918,7 +2954,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__calls__subcmd__record)
-            opts="-h --path --timeout-secs --keep-secrets --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --path --timeout-secs --keep-secrets --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2977,6 +3013,10 @@ _replay() {
                     ;;
                 --unprotect)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --git)
+                    COMPREPLY=($(compgen -W "auto none" -- "${cur}"))
                     return 0
                     ;;
                 --sandbox)
@@ -3168,7 +3208,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__calls__subcmd__show)
-            opts="-h --path --html --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --path --html --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3223,6 +3263,10 @@ _replay() {
                     ;;
                 --unprotect)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --git)
+                    COMPREPLY=($(compgen -W "auto none" -- "${cur}"))
                     return 0
                     ;;
                 --sandbox)
@@ -3414,7 +3458,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__calls__subcmd__test)
-            opts="-h --path --mock --on-miss --exact --timeout-secs --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --path --mock --on-miss --exact --timeout-secs --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3481,6 +3525,10 @@ _replay() {
                     ;;
                 --unprotect)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --git)
+                    COMPREPLY=($(compgen -W "auto none" -- "${cur}"))
                     return 0
                     ;;
                 --sandbox)
@@ -3672,7 +3720,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__changes)
-            opts="-h --dir --store --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help list show diff undo help"
+            opts="-h --dir --store --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help list show diff undo help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3734,6 +3782,10 @@ _replay() {
                     ;;
                 --unprotect)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --git)
+                    COMPREPLY=($(compgen -W "auto none" -- "${cur}"))
                     return 0
                     ;;
                 --sandbox)
@@ -3925,7 +3977,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__changes__subcmd__diff)
-            opts="-h --dir --store --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --dir --store --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3987,6 +4039,10 @@ _replay() {
                     ;;
                 --unprotect)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --git)
+                    COMPREPLY=($(compgen -W "auto none" -- "${cur}"))
                     return 0
                     ;;
                 --sandbox)
@@ -4262,7 +4318,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__changes__subcmd__list)
-            opts="-h --last --dir --store --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --last --dir --store --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4328,6 +4384,10 @@ _replay() {
                     ;;
                 --unprotect)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --git)
+                    COMPREPLY=($(compgen -W "auto none" -- "${cur}"))
                     return 0
                     ;;
                 --sandbox)
@@ -4519,7 +4579,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__changes__subcmd__show)
-            opts="-h --dir --store --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --dir --store --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4581,6 +4641,10 @@ _replay() {
                     ;;
                 --unprotect)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --git)
+                    COMPREPLY=($(compgen -W "auto none" -- "${cur}"))
                     return 0
                     ;;
                 --sandbox)
@@ -4772,7 +4836,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__changes__subcmd__undo)
-            opts="-h --since --path --except --dry-run --force --dir --store --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --since --path --except --dry-run --force --dir --store --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4846,6 +4910,10 @@ _replay() {
                     ;;
                 --unprotect)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --git)
+                    COMPREPLY=($(compgen -W "auto none" -- "${cur}"))
                     return 0
                     ;;
                 --sandbox)
@@ -5037,7 +5105,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__generate)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help man man-tools tools-table bash zsh fish mock-schema"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help man man-tools tools-table bash zsh fish mock-schema"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -5085,6 +5153,10 @@ _replay() {
                     ;;
                 --unprotect)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --git)
+                    COMPREPLY=($(compgen -W "auto none" -- "${cur}"))
                     return 0
                     ;;
                 --sandbox)
@@ -5276,7 +5348,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__health)
-            opts="-h --cacert --timeout-secs --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --cacert --timeout-secs --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -5343,6 +5415,10 @@ _replay() {
                     ;;
                 --unprotect)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --git)
+                    COMPREPLY=($(compgen -W "auto none" -- "${cur}"))
                     return 0
                     ;;
                 --sandbox)
@@ -6094,7 +6170,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__mock)
-            opts="-h --tools-from --preset --cassette --on-miss --target --redact-env --redact --journal --expect --report --fault --http --debug --verbose --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help check init presets schema record distill help"
+            opts="-h --tools-from --preset --cassette --on-miss --target --redact-env --redact --journal --expect --report --fault --http --debug --verbose --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help check init presets schema record distill help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -6245,6 +6321,10 @@ _replay() {
                     ;;
                 --unprotect)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --git)
+                    COMPREPLY=($(compgen -W "auto none" -- "${cur}"))
                     return 0
                     ;;
                 --sandbox)
@@ -6436,7 +6516,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__mock__subcmd__check)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -6484,6 +6564,10 @@ _replay() {
                     ;;
                 --unprotect)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --git)
+                    COMPREPLY=($(compgen -W "auto none" -- "${cur}"))
                     return 0
                     ;;
                 --sandbox)
@@ -6675,7 +6759,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__mock__subcmd__distill)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -6723,6 +6807,10 @@ _replay() {
                     ;;
                 --unprotect)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --git)
+                    COMPREPLY=($(compgen -W "auto none" -- "${cur}"))
                     return 0
                     ;;
                 --sandbox)
@@ -7026,7 +7114,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__mock__subcmd__init)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -7074,6 +7162,10 @@ _replay() {
                     ;;
                 --unprotect)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --git)
+                    COMPREPLY=($(compgen -W "auto none" -- "${cur}"))
                     return 0
                     ;;
                 --sandbox)
@@ -7265,7 +7357,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__mock__subcmd__presets)
-            opts="-h --faults --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help evil rugpull flood unicode slowloris badjson wrong-id stdout-noise"
+            opts="-h --faults --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help evil rugpull flood unicode slowloris badjson wrong-id stdout-noise"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -7313,6 +7405,10 @@ _replay() {
                     ;;
                 --unprotect)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --git)
+                    COMPREPLY=($(compgen -W "auto none" -- "${cur}"))
                     return 0
                     ;;
                 --sandbox)
@@ -7504,7 +7600,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__mock__subcmd__record)
-            opts="-o -h --target --output --redact-env --redact --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-o -h --target --output --redact-env --redact --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -7594,6 +7690,10 @@ _replay() {
                     ;;
                 --unprotect)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --git)
+                    COMPREPLY=($(compgen -W "auto none" -- "${cur}"))
                     return 0
                     ;;
                 --sandbox)
@@ -7785,7 +7885,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__mock__subcmd__schema)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -7833,6 +7933,10 @@ _replay() {
                     ;;
                 --unprotect)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --git)
+                    COMPREPLY=($(compgen -W "auto none" -- "${cur}"))
                     return 0
                     ;;
                 --sandbox)
@@ -8024,7 +8128,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__net)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help sets learn help"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help sets learn help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -8072,6 +8176,10 @@ _replay() {
                     ;;
                 --unprotect)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --git)
+                    COMPREPLY=($(compgen -W "auto none" -- "${cur}"))
                     return 0
                     ;;
                 --sandbox)
@@ -8319,7 +8427,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__net__subcmd__learn)
-            opts="-h --out --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --out --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -8382,6 +8490,10 @@ _replay() {
                     ;;
                 --unprotect)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --git)
+                    COMPREPLY=($(compgen -W "auto none" -- "${cur}"))
                     return 0
                     ;;
                 --sandbox)
@@ -8573,7 +8685,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__net__subcmd__sets)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -8621,6 +8733,10 @@ _replay() {
                     ;;
                 --unprotect)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --git)
+                    COMPREPLY=($(compgen -W "auto none" -- "${cur}"))
                     return 0
                     ;;
                 --sandbox)
@@ -8812,7 +8928,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__sandbox)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help explain probe run help"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help explain probe run help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -8860,6 +8976,10 @@ _replay() {
                     ;;
                 --unprotect)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --git)
+                    COMPREPLY=($(compgen -W "auto none" -- "${cur}"))
                     return 0
                     ;;
                 --sandbox)
@@ -9051,7 +9171,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__sandbox__subcmd__explain)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -9099,6 +9219,10 @@ _replay() {
                     ;;
                 --unprotect)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --git)
+                    COMPREPLY=($(compgen -W "auto none" -- "${cur}"))
                     return 0
                     ;;
                 --sandbox)
@@ -9360,7 +9484,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__sandbox__subcmd__probe)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -9408,6 +9532,10 @@ _replay() {
                     ;;
                 --unprotect)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --git)
+                    COMPREPLY=($(compgen -W "auto none" -- "${cur}"))
                     return 0
                     ;;
                 --sandbox)
@@ -9599,7 +9727,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__sandbox__subcmd__run)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -9647,6 +9775,10 @@ _replay() {
                     ;;
                 --unprotect)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --git)
+                    COMPREPLY=($(compgen -W "auto none" -- "${cur}"))
                     return 0
                     ;;
                 --sandbox)
@@ -9838,7 +9970,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__token)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help new list revoke rotate help"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help new list revoke rotate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -9886,6 +10018,10 @@ _replay() {
                     ;;
                 --unprotect)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --git)
+                    COMPREPLY=($(compgen -W "auto none" -- "${cur}"))
                     return 0
                     ;;
                 --sandbox)
@@ -10161,7 +10297,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__token__subcmd__list)
-            opts="-h --file --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --file --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -10224,6 +10360,10 @@ _replay() {
                     ;;
                 --unprotect)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --git)
+                    COMPREPLY=($(compgen -W "auto none" -- "${cur}"))
                     return 0
                     ;;
                 --sandbox)
@@ -10415,7 +10555,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__token__subcmd__new)
-            opts="-h --file --own --own-tools --operator --rate-limit --rate-burst --max-calls --max-sessions --max-connections --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --file --own --own-tools --operator --rate-limit --rate-burst --max-calls --max-sessions --max-connections --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -10509,6 +10649,10 @@ _replay() {
                     ;;
                 --unprotect)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --git)
+                    COMPREPLY=($(compgen -W "auto none" -- "${cur}"))
                     return 0
                     ;;
                 --sandbox)
@@ -10700,7 +10844,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__token__subcmd__revoke)
-            opts="-h --file --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --file --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -10763,6 +10907,10 @@ _replay() {
                     ;;
                 --unprotect)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --git)
+                    COMPREPLY=($(compgen -W "auto none" -- "${cur}"))
                     return 0
                     ;;
                 --sandbox)
@@ -10954,7 +11102,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__token__subcmd__rotate)
-            opts="-h --file --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --file --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -11017,6 +11165,10 @@ _replay() {
                     ;;
                 --unprotect)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --git)
+                    COMPREPLY=($(compgen -W "auto none" -- "${cur}"))
                     return 0
                     ;;
                 --sandbox)
@@ -11208,7 +11360,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__tools)
-            opts="-h --json --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --json --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -11256,6 +11408,10 @@ _replay() {
                     ;;
                 --unprotect)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --git)
+                    COMPREPLY=($(compgen -W "auto none" -- "${cur}"))
                     return 0
                     ;;
                 --sandbox)

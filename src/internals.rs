@@ -78,8 +78,8 @@ pub mod record {
 
 pub mod sandbox {
     pub use crate::sandbox::{
-        Event, Guard, Hello, LAUNCHER_ARGUMENT, Limits, Network, Place, Plan, PlannedRoot, RawString, Request, Run,
-        Scratch, Tier, hold_server, keep_little_heap, run_launcher,
+        Event, Extent, Guard, Hello, LAUNCHER_ARGUMENT, Limits, Network, Place, Plan, PlannedRoot, RawString, Request,
+        Run, Scratch, Tier, hold_server, keep_little_heap, run_launcher,
     };
     pub mod attack {
         pub use crate::sandbox::attack::{

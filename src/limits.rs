@@ -399,6 +399,12 @@ pub const MAX_SAMPLE_HOOKS: usize = 64;
 pub const MAX_LINKS_ON_THE_WAY: usize = 40;
 /// What one look takes of what the kernel tells about protected paths, in bytes: some 500 names.
 pub const WATCH_BUFFER_BYTES: usize = 16 * 1024;
+/// What a file of git that names a directory is not longer than, in bytes: a path, and what it is introduced with.
+pub const MAX_GIT_POINTER_BYTES: usize = MAX_PATH_BYTES + 16;
+/// Largest configuration of a submodule that is looked into, in bytes.
+pub const MAX_GIT_CONFIG_BYTES: usize = 256 * 1024;
+/// Files and directories that are held directly in the directory that worktrees share.
+pub const MAX_COMMON_GIT_ENTRIES: usize = 1000;
 /// Directories that are looked at for git repositories at the start.
 pub const MAX_REPOSITORY_DIRECTORIES: usize = 200_000;
 /// How deep they may be nested.

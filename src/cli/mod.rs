@@ -31,7 +31,7 @@ pub use credentials::{CredentialArgs, DeclaredCredential};
 pub use help::parse;
 pub use http::{BURST, CALLS, CONNECTIONS, HttpArgs, NamedToken, NewToken, RATE, TokenAction, TokenFile};
 pub use mock::{MockAction, MockServe, Redact};
-pub use options::{Errors, Home, LogLevel, NetworkArg, Options, Sandbox, ToolsetArg};
+pub use options::{Errors, Home, LinkedGit, LogLevel, NetworkArg, Options, Sandbox, ToolsetArg};
 pub use python::PythonArgs;
 pub use telemetry::{HealthArgs, TelemetryArgs};
 pub use undo::{Undo, UndoArgs, UndoFull};

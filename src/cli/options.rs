@@ -51,6 +51,11 @@ pub struct Options {
     /// This holds for all such paths below it, too. Repeatable. `replay sandbox explain` lists the paths.
     #[arg(long, global = true, help_heading = WALLS, value_name = "PATH", value_hint = ValueHint::AnyPath, hide_short_help = true)]
     pub unprotect: Vec<PathBuf>,
+    /// Choose what commands get of a git repository that an allowed directory belongs to and that lies outside
+    ///
+    /// `.git` of a linked worktree or of a submodule is a file that names such a repository.
+    #[arg(long, global = true, help_heading = WALLS, value_enum, default_value_t = LinkedGit::Auto, value_name = "KIND", hide_short_help = true)]
+    pub git: LinkedGit,
     /// Choose the kernel walls around commands [default: require]
     ///
     /// `require` builds the best walls that the machine allows, and refuses commands if it allows none. `off` runs commands
@@ -284,6 +289,15 @@ impl TypedValueParser for NetworkParser {
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
         Some(Box::new(NETWORKS.map(|(kind, help)| PossibleValue::new(kind).help(help)).into_iter()))
     }
+}
+
+/// `--git`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LinkedGit {
+    /// What git needs of it, if the repository names the directory in turn
+    Auto,
+    /// Nothing
+    None,
 }
 
 /// `--home`.

@@ -10,7 +10,7 @@ use super::mock;
 use super::process::{catch_signals, logging, raise_open_files, stdin, stdout};
 use crate::audit::{self, AuditLog};
 use crate::cli::{Cli, Redact};
-use crate::compose::{alone, look_around, wall_in};
+use crate::compose::{alone, linked_git, look_around, wall_in};
 use crate::config::{self, Config};
 use crate::mock::{Observed, ServerAndMock};
 use crate::policy::Root;
@@ -145,6 +145,14 @@ fn announce(servers: &[(&str, &Server)], own_landlock: Option<u32>) {
         {
             let owner = if servers.len() > 1 { format!("{name}: ") } else { String::new() };
             tracing::info!("{owner}calls cannot be undone: {reason}");
+        }
+    }
+    for (name, server) in servers {
+        let services = server.services();
+        let owner = if servers.len() > 1 { format!("{name}: ") } else { String::new() };
+        let tier = services.commands.standing.tier.unwrap_or(Tier::Namespaces);
+        for (is_warning, words) in linked_git::lines(&services.policy, tier) {
+            if is_warning { tracing::warn!("{owner}{words}") } else { tracing::info!("{owner}{words}") }
         }
     }
     let own = own_landlock.map_or_else(|| "none".to_owned(), |version| format!("landlock {version}"));

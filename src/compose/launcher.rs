@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
 
-use super::undo;
+use super::{linked_git, undo};
 use crate::budget::{Account, Room};
 use crate::calls::sets::DEFAULT_DIRECTORY;
 use crate::calls::{Loaded, load};
 use crate::cancel::CancelToken;
 use crate::cli::Sandbox;
-use crate::config::Config;
+use crate::config::{Config, configure_git};
 use crate::egress::WARNING;
 use crate::exec::{BackgroundCommands, Launcher, Slots};
 use crate::gate::{Gate, JAVA_OPTIONS, NetLog, Script, Terms, TrustPlace, Watcher};
@@ -20,7 +20,7 @@ use crate::journal::Journal;
 use crate::limits;
 use crate::policy::{Hidden, Policy, Root};
 use crate::sandbox::explain::{gaps, refusal};
-use crate::sandbox::{Place, Plan, PlannedRoot, Scratch, Tier, WallStatus, depot, is_inside};
+use crate::sandbox::{Extent, Place, Plan, PlannedRoot, Scratch, Tier, WallStatus, depot, is_inside};
 use crate::secrets::open_log;
 use crate::text::reasons::reasons;
 use crate::tools::Commands;
@@ -245,18 +245,26 @@ fn script(config: &Config, set: &Loaded, launcher: &Launcher, account: &Account)
 /// What the launcher is told for one tier. Fails when an allowed directory cannot be looked at any more.
 pub fn plan(config: &Config, policy: &Policy, journal: Option<&Journal>, tier: Tier, scratch: &Path) -> Result<Plan> {
     let sandbox = &config.sandbox;
+    let mut roots: Vec<_> = policy.roots().iter().map(planned).collect::<Result<_>>()?;
+    roots.extend(linked_git::planned(policy, tier)?);
+    let of_git = linked_git::protected(policy).filter(|_| tier == Tier::Namespaces).map(|path| (&path).into());
+    let protected = policy.protected().map(Into::into).chain(of_git).collect();
+    let mut environment = sandbox.environment.clone();
+    if linked_git::is_partly_writable(&roots) {
+        configure_git(&mut environment, linked_git::GC.into_iter())?;
+    }
     Ok(Plan {
         tier,
         network: sandbox.network,
         answers_names: !sandbox.rules.is_empty() || sandbox.recording.is_some(),
-        roots: policy.roots().iter().map(planned).collect::<Result<_>>()?,
-        protected: policy.protected().map(Into::into).collect(),
+        roots,
+        protected,
         hidden: policy.hidden().map(concealed).collect(),
         system: sandbox.system.iter().map(|seen| (&seen.path).into()).collect(),
         public: Vec::new(),
         scratch: scratch.into(),
         private_home: sandbox.private_home,
-        environment: sandbox.environment.iter().map(|(name, value)| (name.into(), value.into())).collect(),
+        environment: environment.iter().map(|(name, value)| (name.into(), value.into())).collect(),
         limits: sandbox.limits.clone(),
         journal: undo::planned(config, journal, policy, tier)?,
     })
@@ -269,5 +277,5 @@ fn concealed(hidden: &Hidden) -> Place {
 fn planned(root: &Root) -> Result<PlannedRoot> {
     let stat = rustix::fs::fstat(root).with_context(|| format!("`{}` cannot be looked at", root.path().display()))?;
     let place = Place { path: root.path().into(), dev: stat.st_dev, ino: stat.st_ino };
-    Ok(PlannedRoot { place, writable: root.writable() })
+    Ok(PlannedRoot { place, writable: root.writable(), extent: Extent::Allowed })
 }

@@ -2,6 +2,7 @@
 
 mod domain;
 mod launcher;
+pub mod linked_git;
 mod undo;
 mod undo_stores;
 
@@ -45,10 +46,15 @@ pub fn server(config: &Config, account: Account) -> Result<Arc<Server>> {
 /// The same for one of several servers of this process, whose directories `pins` holds.
 pub fn server_beside(config: &Config, account: Account, pins: &mut Pins) -> Result<Arc<Server>> {
     let mut policy = Policy::open_pinned(&config.grants, &config.restrictions(), pins)?;
+    let runs_commands = config.toolsets.iter().any(|set| set.runs_commands());
+    let is_walled = config.sandbox.mode != cli::Sandbox::Off;
+    if runs_commands && is_walled && config.sandbox.linked_git == cli::LinkedGit::Auto {
+        policy.follow_links_of_git();
+    }
     policy.hide(&launcher::depots(config, &policy)?)?;
     let journal = undo::open(config, &mut policy);
     let read_only = !policy.roots().is_empty() && !policy.roots().iter().any(Root::writable);
-    let commands = if config.toolsets.iter().any(|set| set.runs_commands()) {
+    let commands = if runs_commands {
         launcher::start(config, &policy, journal.as_deref().ok(), &account)?
     } else {
         Commands::none()

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::absolute;
 use super::credentials;
 use super::profile::{Profile, System};
-use crate::cli::{CredentialArgs, Home, NetworkArg, Options, Sandbox};
+use crate::cli::{CredentialArgs, Home, LinkedGit, NetworkArg, Options, Sandbox};
 use crate::egress::{Credentials, Rules};
 use crate::limits;
 use crate::policy::Grant;
@@ -48,6 +48,8 @@ pub struct SandboxConfig {
     pub recording: Option<String>,
     /// Whether a loopback was asked for in so many words.
     pub loopback_asked: bool,
+    /// What commands get of repositories outside that allowed directories are work trees of.
+    pub linked_git: LinkedGit,
     /// What one command is held to.
     pub limits: Limits,
     /// Whether a bound on the number of processes was asked for.
@@ -135,6 +137,7 @@ impl SandboxConfig {
             secret_files,
             recording,
             loopback_asked,
+            linked_git: options.git,
             limits: limits(options, profile),
             processes_asked: options.limit_processes.or(profile.limits.processes).is_some(),
             private_home,

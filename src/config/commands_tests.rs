@@ -54,6 +54,7 @@ fn nothing_said_is_the_careful_way() {
             secret_files: Vec::new(),
             recording: None,
             loopback_asked: false,
+            linked_git: LinkedGit::Auto,
             limits: Limits { processes: Some(4096), oom_score_adj: 500, ..Limits::default() },
             processes_asked: false,
             private_home: true,

@@ -125,11 +125,22 @@ pub(super) fn stand_in(environment: &mut Vec<(OsString, OsString)>, credentials:
         environment.retain(|(known, _)| known != name.as_str());
         environment.push((name.into(), stand_in.into()));
     }
-    git(environment, credentials)
+    let places =
+        credentials.iter().flat_map(|credential| credential.places.iter().map(move |place| (credential, place)));
+    let helpers = places.filter(|(_, place)| place.scheme.login_port().is_none()).map(|(credential, place)| {
+        let (scheme, stand_in) = (place.scheme.word(), &credential.stand_in);
+        let user = place.user.as_deref().unwrap_or(GIT_USER);
+        let helper = format!("!f() {{ test \"$1\" != get || printf '%s\\n' username={user} password={stand_in}; }}; f");
+        (format!("credential.{scheme}://{}.helper", place.authority), helper)
+    });
+    configure_git(environment, helpers)
 }
 
-/// Tells git what to say to a server that asks (gitcredentials(7)), beside what the environment tells it already.
-fn git(environment: &mut Vec<(OsString, OsString)>, credentials: &Credentials) -> Result<()> {
+/// Configures git beside what the environment tells it already (git-config(1), `GIT_CONFIG_COUNT`).
+pub fn configure_git<Text: Into<OsString>>(
+    environment: &mut Vec<(OsString, OsString)>,
+    settings: impl Iterator<Item = (Text, Text)>,
+) -> Result<()> {
     let count = environment.iter().find(|(name, _)| name == GIT_COUNT).map(|(_, value)| value.clone());
     let first: usize = match &count {
         None => 0,
@@ -139,17 +150,10 @@ fn git(environment: &mut Vec<(OsString, OsString)>, credentials: &Credentials) -
             .with_context(|| format!("--env {GIT_COUNT} of commands is `{}`, which is no number", count.display()))?,
     };
     let mut last = first;
-    for Credential { stand_in, places, .. } in credentials.iter() {
-        for place in places.iter().filter(|place| place.scheme.login_port().is_none()) {
-            let scheme = place.scheme.word();
-            let user = place.user.as_deref().unwrap_or(GIT_USER);
-            let key = format!("credential.{scheme}://{}.helper", place.authority);
-            let helper =
-                format!("!f() {{ test \"$1\" != get || printf '%s\\n' username={user} password={stand_in}; }}; f");
-            environment.push((format!("GIT_CONFIG_KEY_{last}").into(), key.into()));
-            environment.push((format!("GIT_CONFIG_VALUE_{last}").into(), helper.into()));
-            last += 1;
-        }
+    for (key, value) in settings {
+        environment.push((format!("GIT_CONFIG_KEY_{last}").into(), key.into()));
+        environment.push((format!("GIT_CONFIG_VALUE_{last}").into(), value.into()));
+        last += 1;
     }
     if last > first {
         environment.retain(|(name, _)| name != GIT_COUNT);

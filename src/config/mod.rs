@@ -19,6 +19,7 @@ use anyhow::{Context as _, Result, bail};
 use tracing::level_filters::LevelFilter;
 
 pub use commands::SandboxConfig;
+pub use credentials::configure_git;
 pub use http::{HttpConfig, TokenEntry, encryption, entries, tokens};
 pub use profile::profile_keys;
 pub use telemetry::{telemetry, trust};

@@ -1,8 +1,9 @@
 //! What is allowed: the directories, open, and the rules over them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::linked_git::LinkedRepository;
 use super::mounts::Mounts;
 use super::repositories::Repositories;
 use super::root::Root;
@@ -16,6 +17,9 @@ pub struct Policy {
     /// The allowed directories in words.
     pub(super) allowed: Arc<str>,
     pub(super) mounts: Mounts,
+    /// Of allowed directories whose `.git` leads elsewhere; with the path of what was not followed, why.
+    pub(super) linked: Vec<LinkedRepository>,
+    pub(super) unfollowed: Vec<(PathBuf, String)>,
 }
 
 impl Policy {
@@ -41,9 +45,21 @@ impl Policy {
         self.rules.protected.iter().map(|p| p.path.as_path()).filter(|path| !self.rules.hides(path))
     }
 
-    /// What is hidden and lies in an allowed directory.
+    /// What is hidden and lies where tools or commands would reach it.
     pub fn hidden(&self) -> impl Iterator<Item = &Hidden> {
-        self.rules.hidden.iter().filter(|hidden| self.rules.over(&hidden.path).is_some())
+        let is_linked = |path: &Path| self.linked.iter().any(|linked| path.starts_with(linked.outermost()));
+        let is_reached = move |path: &Path| self.rules.over(path).is_some() || is_linked(path);
+        self.rules.hidden.iter().filter(move |hidden| is_reached(&hidden.path))
+    }
+
+    /// Repositories outside that allowed directories are work trees of. They are for commands: no tool reaches them.
+    pub fn linked(&self) -> &[LinkedRepository] {
+        &self.linked
+    }
+
+    /// Files called `.git` that lead out of the allowed directories and are not followed, each with the reason.
+    pub fn unfollowed(&self) -> &[(PathBuf, String)] {
+        &self.unfollowed
     }
 
     /// Why each of them is protected.

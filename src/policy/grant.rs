@@ -17,6 +17,7 @@ use rustix::io::Errno;
 use super::defaults::{CONFIG, DOT_GIT, PROTECTED_BY_DEFAULT, PROTECTED_IN_REPOSITORIES};
 use super::directories::Policy;
 use super::error::StartError;
+use super::linked_git;
 use super::mounts::Mounts;
 use super::repositories::Repositories;
 use super::resolve::{PATH_DIR, PATH_ONLY};
@@ -161,7 +162,8 @@ impl Policy {
         }
         let allowed = Arc::from(rules.describe());
         let mounts = Mounts::open(&roots);
-        let mut policy = Self { roots, rules: Arc::new(rules), allowed, mounts };
+        let (linked, unfollowed) = (Vec::new(), Vec::new());
+        let mut policy = Self { roots, rules: Arc::new(rules), allowed, mounts, linked, unfollowed };
         let unprotected = policy.unprotected_paths(restrictions.unprotect)?;
         let protected = policy.protected_paths(restrictions, &unprotected)?;
         let writable = policy.roots.iter().filter(|root| root.writable);
@@ -172,6 +174,22 @@ impl Policy {
         }
         policy.hide(restrictions.hidden)?;
         Ok(policy)
+    }
+
+    /// Finds the repositories that allowed directories are linked to. To be called before anybody uses what was opened.
+    pub fn follow_links_of_git(&mut self) {
+        for root in &self.roots {
+            match linked_git::find(root, &self.roots) {
+                Ok(found) => self.linked.extend(found),
+                Err(reason) => self.unfollowed.push((root.path.join(DOT_GIT), reason)),
+            }
+        }
+        let Some(rules) = Arc::get_mut(&mut self.rules) else { return };
+        let own = self.linked.iter().filter(|linked| linked.writable).map(|linked| &linked.own);
+        let own = own.map(|own| (own.path.clone(), Arc::clone(&own.handle)));
+        let writable = self.roots.iter().filter(|root| root.writable);
+        let writable = writable.map(|root| (root.path.clone(), Arc::clone(&root.handle)));
+        rules.repositories = Arc::new(Repositories::below(writable.chain(own).collect(), rules.unprotected.clone()));
     }
 
     /// Keeps more from everybody. To be called before anybody uses what was opened.

@@ -2,7 +2,7 @@
 //!
 //! Files: `mounts` knows which filesystems there are; `spelling` and `rules` are functions of text; `defaults` lists what is
 //! protected; `directories` holds the allowed directories and the rules over them; `grant` opens them at start; `repositories` finds what
-//! git obeys; `resolve` turns a path into a handle; this file and `entries` put them together, one function for each kind
+//! git obeys, `linked_git` the repository of a worktree or submodule; `resolve` turns a path into a handle; this file and `entries` put them together, one function for each kind
 //! of use.
 #![expect(clippy::disallowed_methods, reason = "policy is where paths become handles")]
 
@@ -13,6 +13,7 @@ mod error;
 mod grant;
 mod handle;
 mod kind;
+mod linked_git;
 mod mounts;
 mod repositories;
 mod resolve;
@@ -39,6 +40,7 @@ pub(crate) use error::{Quoted, way_to_unprotect};
 pub use grant::{Access, Grant, Pins, Restrictions};
 pub use handle::{Checked, Entry, Look, NewDir, Read, Write};
 pub use kind::Kind;
+pub use linked_git::{GitDirectory, LinkedRepository};
 pub use repositories::{Found, Repositories};
 pub use root::Root;
 pub use rules::{Cause, Hidden};

@@ -17,7 +17,7 @@ use super::journaling::{Journal, SkipsOf};
 use super::kill_scope::{FirstProcess, KillScope, SignalScope};
 use super::memory_watch::kernel_kills;
 use super::monitor::{Bare, InView, Monitor, OnSystem};
-use super::plan::{Network, Place, Plan, Tier};
+use super::plan::{Extent, Network, Place, Plan, Tier};
 use super::program::Start;
 use super::protected_paths::{Guarded, Watcher};
 use super::raw_string::RawString;
@@ -27,7 +27,9 @@ use super::supervisor_table::{Order, SupervisorLine, SupervisorTable};
 use super::sys::{self, SingleThread};
 use super::walls::{Walls, writable_on_system};
 use super::wire::{Event, Guard, Hello, Intercept, MemoryHold, Request, send_event, send_up_to};
-use super::{capabilities, certificates, etc, hidden_paths, kernel_filesystems, landlock, namespaces, view};
+use super::{
+    capabilities, certificates, common_git, etc, hidden_paths, kernel_filesystems, landlock, namespaces, view,
+};
 use crate::limits::MAX_ORDER_BYTES;
 
 /// What all commands of a server share.
@@ -472,6 +474,14 @@ impl Confinement {
         Ok((None, Some(ProxySocket::begin(channel, rules.dial)?)))
     }
 
+    /// Holds what of a git repository is not of the worktree that is allowed.
+    fn hold_common_git(&self) -> Result<(), Fault> {
+        let roots = &self.plan.roots;
+        let common = roots.iter().filter(|root| root.writable && root.extent == Extent::CommonOfGit);
+        let places: Vec<&Path> = roots.iter().map(|root| root.place.path.as_path()).collect();
+        common.map(|root| root.place.path.as_path()).try_for_each(|common| common_git::hold(common, &places))
+    }
+
     /// What a supervisor does before it starts the program.
     fn enter(
         &self,
@@ -494,6 +504,7 @@ impl Confinement {
                 hidden_paths::cover_again(&self.hidden)?;
                 self.enclosed.iter().try_for_each(Guarded::nail)?;
                 Guarded::hold(places.iter())?;
+                self.hold_common_git()?;
                 if let Some(bundle) = bundle {
                     certificates::put(&bundle)?;
                 }

@@ -3,8 +3,9 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use super::common_git;
 use super::environment::is_harmless;
-use super::plan::{Network, Plan, PlannedRoot, Tier};
+use super::plan::{Extent, Network, Plan, PlannedRoot, Tier};
 use super::raw_string::RawString;
 use super::status::WallStatus;
 use super::toolchains::{Visible, is_export};
@@ -259,11 +260,25 @@ fn heading(text: &mut String, plan: &Plan, standing: &WallStatus, kernel: &str) 
 
 fn rules(text: &mut String, plan: &Plan, why: &Why<'_>) {
     text.push_str("\nallowed directories\n");
-    for root in &plan.roots {
+    let (allowed, of_git): (Vec<_>, Vec<_>) = plan.roots.iter().partition(|root| root.extent == Extent::Allowed);
+    for root in &allowed {
         row(text, rights(root.writable), root.place.path.as_path().display());
     }
-    if plan.roots.is_empty() {
+    if allowed.is_empty() {
         line(text, "none");
+    }
+    if !of_git.is_empty() {
+        text.push_str("\nof git repositories that they are linked to, for commands alone (--git none: nothing)\n");
+    }
+    for root in of_git {
+        let path = root.place.path.as_path().display();
+        if root.writable && root.extent == Extent::CommonOfGit {
+            let (directories, files) = (common_git::SHARED.join(", "), common_git::SHARED_FILES.join(", "));
+            row(text, rights(true), format!("{path}: {directories}, {files}"));
+            row(text, rights(false), format!("{path}: the rest"));
+        } else {
+            row(text, rights(root.writable), path);
+        }
     }
     let held = if plan.tier == Tier::Namespaces { "" } else { " for the file tools" };
     let _ = writeln!(text, "\nread-only inside them{held}");

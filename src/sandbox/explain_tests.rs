@@ -4,10 +4,10 @@ use pretty_assertions::assert_eq;
 
 use super::*;
 use crate::sandbox::attack::LANDLOCK_GAPS;
-use crate::sandbox::plan::{Limits, Place};
+use crate::sandbox::plan::{Extent, Limits, Place};
 
 fn root(path: &str, writable: bool) -> PlannedRoot {
-    PlannedRoot { place: Place { path: path.into(), dev: 1, ino: 2 }, writable }
+    PlannedRoot { place: Place { path: path.into(), dev: 1, ino: 2 }, writable, extent: Extent::Allowed }
 }
 
 fn plan(tier: Tier) -> Plan {

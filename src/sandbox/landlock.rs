@@ -79,6 +79,8 @@ pub enum Right {
     Read,
     /// Everything but to make device nodes, and ioctl(2) on devices.
     Write,
+    /// To make, write and remove regular files, and to read and list.
+    WriteFiles,
     /// To read, write and list, but not ioctl(2).
     Device,
     /// To read, write and list, and ioctl(2): for terminals.
@@ -91,6 +93,7 @@ impl fmt::Display for Right {
             Self::ReadExecute => "read and execute",
             Self::Read => "read",
             Self::Write => "write",
+            Self::WriteFiles => "write files",
             Self::Device => "a device",
             Self::Terminal => "a terminal",
         })
@@ -208,6 +211,9 @@ fn granted(right: Right, version: ABI) -> BitFlags<AccessFs> {
         Right::ReadExecute => read | AccessFs::Execute,
         Right::Read => read,
         Right::Write => all & !(AccessFs::MakeBlock | AccessFs::MakeChar | AccessFs::IoctlDev),
+        Right::WriteFiles => {
+            read | (AccessFs::WriteFile | AccessFs::Truncate | AccessFs::MakeReg | AccessFs::RemoveFile) & all
+        }
         Right::Device => read | AccessFs::WriteFile,
         Right::Terminal => (read | AccessFs::WriteFile | AccessFs::IoctlDev) & all,
     }

@@ -66,6 +66,20 @@ pub struct PlannedRoot {
     pub place: Place,
     /// Whether commands may change what is below it.
     pub writable: bool,
+    pub extent: Extent,
+}
+
+/// What a root is, and how far it is writable if it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Extent {
+    /// An allowed directory.
+    Allowed,
+    /// A part of a git repository that an allowed directory is linked to.
+    OfGit,
+    /// What the worktrees of a git repository share: only what git writes there is writable (`common_git`). Only
+    /// [`Tier::Namespaces`] can hold that.
+    CommonOfGit,
 }
 
 /// What one command is held to, beside time and output. `None`: as the server itself is.

@@ -26,6 +26,7 @@ use crate::limits::{MAX_TERMINALS, SHARED_MEMORY_BYTES, VIEW_ROOT_BYTES};
 /// Where HOME of commands can be.
 const HOMES: [&str; 3] = ["/home/replay", "/replay/home", "/run/replay/home"];
 pub const TMP: &str = "/tmp";
+pub const SHARED_MEMORY: &str = "/dev/shm";
 
 /// Device files that programs cannot do without, none of which leads to a device.
 pub const DEVICES: [&str; 6] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];

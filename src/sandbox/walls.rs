@@ -10,10 +10,10 @@ use rustix::fs::{CWD, readlinkat};
 use super::bpf::Program;
 use super::fault::{Fault, Step};
 use super::landlock::{self, Options, Right, Ruleset, SCOPES_ABI, abi};
-use super::plan::{Network, Plan};
+use super::plan::{Extent, Network, Plan};
 use super::seccomp::{self, Rules, Sockets};
 use super::sys;
-use super::{etc, mount, view};
+use super::{common_git, etc, mount, view};
 
 /// What a program is held by, beside the view.
 #[derive(Debug)]
@@ -35,14 +35,22 @@ impl Walls {
     pub fn in_view(plan: &Plan, is_dry_run: bool) -> Result<Self, Fault> {
         let (abi, journaled) = (version()?, plan.journal.is_some());
         let mut rules = vec![open("/", Right::ReadExecute)?];
-        for place in [view::TMP, view::home(plan), "/dev/shm"] {
+        for place in [view::TMP, view::home(plan), view::SHARED_MEMORY] {
             rules.push(open(place, Right::Write)?);
         }
         rules.extend(devices());
         // Each command has a /dev/pts of its own; what lies beside it is given anyway.
         rules.push(open("/dev", Right::Terminal)?);
         for root in plan.roots.iter().filter(|root| root.writable) {
-            rules.push(open(root.place.path.as_path(), Right::Write)?);
+            if root.extent != Extent::CommonOfGit {
+                rules.push(open(root.place.path.as_path(), Right::Write)?);
+                continue;
+            }
+            let common = mount::open_path(root.place.path.as_path())?;
+            common_git::make_logs(&common);
+            let shared = common_git::SHARED.iter().filter_map(|name| common_git::shared(&common, name));
+            rules.extend(shared.map(|shared| (shared, Right::Write)));
+            rules.push((common, Right::WriteFiles));
         }
         let scopes = abi >= SCOPES_ABI;
         let host = plan.network == Network::Host;

@@ -41,6 +41,7 @@ impl Reach {
         let mut reach = Self::default();
         for services in all {
             reach.roots.extend(services.policy.roots().iter().map(|root| root.path().to_owned()));
+            reach.roots.extend(services.policy.linked().iter().map(|linked| linked.outermost().to_owned()));
             let (tier, runs) = (services.commands.standing.tier, services.commands.launcher.is_some());
             reach.is_open |= tier == Some(Tier::Off);
             reach.runs |= runs;

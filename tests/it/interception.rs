@@ -24,7 +24,7 @@ use replay::internals::exec::{
     Command, Counts, ExecError, Exit, Foreground, Intercepted, Interception, Launcher, Outcome, Slots, place_of,
 };
 use replay::internals::journal::Changes;
-use replay::internals::sandbox::{Limits, Network, Place, Plan, PlannedRoot, Scratch, Tier};
+use replay::internals::sandbox::{Extent, Limits, Network, Place, Plan, PlannedRoot, Scratch, Tier};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 const LONG: Duration = Duration::from_mins(1);
@@ -189,7 +189,7 @@ impl Net {
             tier: setting.tier,
             network: setting.network,
             answers_names: false,
-            roots: vec![PlannedRoot { place: place(&work), writable: true }],
+            roots: vec![PlannedRoot { place: place(&work), writable: true, extent: Extent::Allowed }],
             hidden: Vec::new(),
             protected: vec![],
             system: ["/usr", "/bin", "/sbin", "/lib", "/lib64"].map(Into::into).to_vec(),

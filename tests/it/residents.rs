@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use pretty_assertions::assert_eq;
 use replay::internals::cancel::CancelToken;
 use replay::internals::exec::{ExecError, Exit, Launcher, Program, ProgramStatus, Resident, Slots, place_of};
-use replay::internals::sandbox::{Limits, Network, Place, Plan, PlannedRoot, RawString, Scratch, Tier};
+use replay::internals::sandbox::{Extent, Limits, Network, Place, Plan, PlannedRoot, RawString, Scratch, Tier};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::Shutdown;
@@ -84,7 +84,7 @@ impl Cell {
             tier: setting.0,
             network: if setting.0 == Tier::Off { Network::Host } else { Network::None },
             answers_names: false,
-            roots: vec![PlannedRoot { place: place(&work), writable: true }],
+            roots: vec![PlannedRoot { place: place(&work), writable: true, extent: Extent::Allowed }],
             hidden: Vec::new(),
             protected: vec![],
             system: ["/usr", "/bin", "/sbin", "/lib", "/lib64"].map(Into::into).to_vec(),

@@ -19,7 +19,12 @@ pub struct Tree {
 impl Tree {
     /// An empty tree.
     pub fn new() -> Self {
-        let dir = tempfile::Builder::new().prefix("replay-it-").tempdir().expect("a temporary directory");
+        Self::below(&std::env::temp_dir())
+    }
+
+    /// An empty tree in this directory.
+    pub fn below(place: &Path) -> Self {
+        let dir = tempfile::Builder::new().prefix("replay-it-").tempdir_in(place).expect("a temporary directory");
         let root = dir.path().canonicalize().expect("its real name");
         let state = tempfile::Builder::new().prefix("replay-it-state-").tempdir().expect("a temporary directory");
         Self { dir, state, root }

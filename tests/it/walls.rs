@@ -12,6 +12,7 @@ mod everyday;
 mod floods;
 mod grounds;
 mod handed_over;
+mod linked_git;
 mod mounts;
 mod neighbours;
 mod places;

@@ -1,11 +1,12 @@
 //! `replay sandbox explain`: what holds commands, and what does not.
 
+use std::fmt::Write as _;
 use std::path::Path;
 
 use anyhow::Result;
 
 use crate::cli::Options;
-use crate::compose::{alone, plan};
+use crate::compose::{alone, linked_git, plan};
 use crate::config::Config;
 use crate::policy::{Cause, Policy};
 use crate::sandbox::Tier;
@@ -29,6 +30,9 @@ pub fn explain(options: &Options) -> Result<String> {
     let protected = protected_paths(policy);
     let why = Why { kernel: &kernel, system: &config.sandbox.system, protected: &protected, asked };
     let mut text = text(&plan, standing, &why);
+    for (_, words) in linked_git::lines(policy, plan.tier).into_iter().filter(|(is_warning, _)| *is_warning) {
+        let _ = writeln!(text, "  {words}");
+    }
     if policy.repositories().found().is_partial {
         text.push_str("  git repositories that lie deep, or after many directories, have not been looked for\n");
     }

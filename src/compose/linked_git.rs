@@ -1,0 +1,90 @@
+//! What commands get of git repositories that allowed directories are linked to.
+
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result};
+
+use crate::policy::{GitDirectory, LinkedRepository, PROTECTED_IN_REPOSITORIES, Policy};
+use crate::sandbox::{Extent, Place, PlannedRoot, Tier, can_hold};
+
+/// gc leaves alone what is read-only: what other worktrees have, and `info`; otherwise it would fail (git-config(1)).
+pub const GC: [(&str, &str); 4] = [
+    ("gc.reflogExpire", "never"),
+    ("gc.reflogExpireUnreachable", "never"),
+    ("gc.worktreePruneExpire", "never"),
+    ("repack.updateServerInfo", "false"),
+];
+
+/// Whether commands share the directory of a repository with other worktrees.
+pub fn is_partly_writable(roots: &[PlannedRoot]) -> bool {
+    roots.iter().any(|root| root.writable && root.extent == Extent::CommonOfGit)
+}
+
+/// Whether what of a repository has to stay read-only can be held.
+fn is_given(linked: &LinkedRepository, tier: Tier) -> bool {
+    let is_held = linked.common.as_ref().is_none_or(|(common, _)| can_hold(&common.path));
+    !linked.writable && tier != Tier::Off || tier == Tier::Namespaces && is_held
+}
+
+/// The places of these repositories that commands see, each once.
+pub fn planned(policy: &Policy, tier: Tier) -> Result<Vec<PlannedRoot>> {
+    let mut all: Vec<PlannedRoot> = Vec::new();
+    for linked in policy.linked().iter().filter(|linked| is_given(linked, tier)) {
+        let common = linked.common.as_ref().map(|(common, worktrees)| {
+            [(common, linked.writable, Extent::CommonOfGit), (worktrees, false, Extent::OfGit)]
+        });
+        let own = (&linked.own, linked.writable, Extent::OfGit);
+        for (GitDirectory { path, handle }, writable, extent) in common.into_iter().flatten().chain([own]) {
+            let stat =
+                rustix::fs::fstat(handle).with_context(|| format!("`{}` cannot be looked at", path.display()))?;
+            let place = Place { path: path.into(), dev: stat.st_dev, ino: stat.st_ino };
+            match all.iter_mut().find(|known| known.place == place) {
+                Some(known) => known.writable |= writable,
+                None => all.push(PlannedRoot { place, writable, extent }),
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// What has to stay away where it is not there yet. Programs outside replace the configuration by a rename, so that is only held
+/// as far as it is there; what lies in directories of work trees is found as in any repository.
+pub fn protected(policy: &Policy) -> impl Iterator<Item = PathBuf> {
+    let common = policy.linked().iter().filter(|linked| linked.writable).filter_map(|linked| linked.common.as_ref());
+    let names = || PROTECTED_IN_REPOSITORIES.iter().filter(|name| **name != "config");
+    common.flat_map(move |(common, _)| names().map(|name| common.path.join(name)))
+}
+
+/// A line for the operator on each of them, and on those that were not followed; whether it is a warning.
+pub fn lines(policy: &Policy, tier: Tier) -> Vec<(bool, String)> {
+    let linked = policy.linked().iter().map(|linked| {
+        let (tree, outermost) = (linked.work_tree.display(), linked.outermost().display());
+        if !is_given(linked, tier) {
+            let why = match tier {
+                Tier::Namespaces => "which cannot be held below /tmp and /dev/shm",
+                _ => "which only the tier of namespaces can hold",
+            };
+            let words = format!(
+                "git does not work in `{tree}`: of `{outermost}` only a part may be written, {why}; `--allow {outermost}:rw` opens \
+                 all of it"
+            );
+            return (true, words);
+        }
+        let may = match (&linked.common, linked.writable) {
+            (_, false) => "read it".to_owned(),
+            (None, true) => "write it, but for hooks and configuration".to_owned(),
+            (Some(_), true) => {
+                format!("write what worktrees share and `{}`, and read the rest", linked.own.path.display())
+            }
+        };
+        (false, format!("git in `{tree}` uses `{outermost}`: commands may {may} (--git none: nothing of it)"))
+    });
+    let unfollowed = policy.unfollowed().iter().map(|(path, reason)| {
+        let words = format!(
+            "git does not work in commands there: `{}` is not followed, since {reason}; if you trust it, allow the directory that it names",
+            path.display()
+        );
+        (true, words)
+    });
+    linked.chain(unfollowed).collect()
+}
