@@ -25,6 +25,8 @@ pub const SERVER_HEARS_MS: u64 = 5_000;
 pub const CONNECT_HELD_MS: u64 = 100;
 /// Connections of an intercepted command that may be on their way longer than that; of more, the first are refused.
 pub const MAX_CONNECTIONS_ON_THEIR_WAY: usize = 128;
+/// How long the connection that keeps such a one on its way may take to be there, in milliseconds; else it is led at once.
+pub const QUEUE_FILLS_MS: i64 = 100;
 /// How long a supervisor may take nothing of what the server has to say, in milliseconds.
 pub const SUPERVISOR_TAKES_MS: u64 = 5_000;
 /// Answers to the server that may wait at a supervisor.

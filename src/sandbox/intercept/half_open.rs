@@ -11,13 +11,14 @@ use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::fd::{AsFd, OwnedFd};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::sockopt::set_socket_reuseport;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, getsockname, listen, socket_with};
 
 use super::answer::errno_of;
 use super::messages::Mark;
-use crate::limits::MAX_CONNECTIONS_ON_THEIR_WAY;
+use crate::limits::{MAX_CONNECTIONS_ON_THEIR_WAY, QUEUE_FILLS_MS};
 use crate::sandbox::sys::sockets::bind_to_loopback;
 
 #[derive(Debug)]
@@ -59,6 +60,11 @@ impl HalfOpen {
         match connect(&filler, &at) {
             Ok(()) | Err(Errno::INPROGRESS) => {}
             Err(errno) => return Err(errno),
+        }
+        // A busy kernel delivers it later, and the command's connection must not be there first.
+        let patience = Timespec { tv_sec: 0, tv_nsec: QUEUE_FILLS_MS * 1_000_000 };
+        if poll(&mut [PollFd::new(&listener, PollFlags::IN)], Some(&patience))? == 0 {
+            return Err(Errno::TIMEDOUT);
         }
         if self.held.insert(mark, Held { _full: [listener, filler], at, from: None }).is_none() {
             self.order.push_back(mark);
