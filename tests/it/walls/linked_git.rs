@@ -1,8 +1,11 @@
 //! Git in allowed directories that are linked worktrees or submodules of repositories outside.
 
+use std::time::Instant;
+
 use pretty_assertions::assert_eq;
 
 use super::*;
+use crate::harness::DEADLINE;
 
 /// `work` is a worktree of `far/main`, beside `far/other`; `far/bare.git/inner` is one of the bare repository that it lies in, and
 /// `far/super/sub` a submodule.
@@ -48,12 +51,22 @@ fn on(setting: Setting, more: &[&str]) -> Walls {
     Walls::on(laid_out(setting), setting, &[&FLAGS, more].concat(), &[])
 }
 
+/// What the server has told the operator when it has told all, of which the walls are the last.
+fn said(walls: &mut Walls) -> String {
+    let until = Instant::now() + DEADLINE;
+    while !walls.server.stderr().contains("walls around commands: ") {
+        assert!(Instant::now() < until, "{}", walls.server.stderr());
+        walls.server.settle();
+    }
+    walls.server.stderr()
+}
+
 #[test]
 fn git_works_in_a_linked_worktree() {
     everywhere(|setting| {
         let mut walls = on(setting, &[]);
         let (tree, main) = (walls.tree.text("work"), walls.tree.text("far/main"));
-        let (main_git, said) = (format!("{main}/.git"), walls.server.stderr());
+        let (main_git, said) = (format!("{main}/.git"), said(&mut walls));
         if !is_held(setting) {
             let words = format!("git does not work in `{tree}`: of `{main_git}` only a part may be written");
             assert!(said.contains(&words), "{said}");
@@ -162,7 +175,7 @@ fn a_worktree_below_tmp_is_refused_its_repository() {
     everywhere(|setting| {
         let mut walls = Walls::on(laid_out_below(setting, "/tmp"), setting, &[], &[]);
         let git = walls.tree.text("far/main/.git");
-        let said = walls.server.stderr();
+        let said = said(&mut walls);
         let why = if is_held(setting) {
             "cannot be held below /tmp and /dev/shm"
         } else {
@@ -179,7 +192,8 @@ fn a_worktree_below_tmp_is_refused_its_repository() {
 fn the_operator_can_keep_all_of_it_from_commands() {
     everywhere(|setting| {
         let mut walls = on(setting, &["--git", "none"]);
-        assert!(!walls.server.stderr().contains("far/main"), "{}", walls.server.stderr());
+        let said = said(&mut walls);
+        assert!(!said.contains("far/main"), "{said}");
         walls.fails("git status");
         walls.fails(&format!("ls '{}'", walls.tree.text("far/main/.git")));
         walls.end();
@@ -239,7 +253,7 @@ fn a_forged_pointer_is_said_and_gives_nothing() {
         let own = tree.text("far/main/.git/worktrees/other");
         fs::write(tree.path("work/.git"), format!("gitdir: {own}\n")).unwrap();
         let mut walls = Walls::on(tree, setting, &[], &[]);
-        let said = walls.server.stderr();
+        let said = said(&mut walls);
         let words =
             format!("`{}` is not followed, since `{own}` is of another work tree", walls.tree.text("work/.git"));
         assert!(said.contains(&words), "{said}");
