@@ -203,7 +203,7 @@ fn of_policy(error: &PolicyError) -> Code {
         | PolicyError::Hidden { .. }
         | PolicyError::Kernel { .. }
         | PolicyError::NoProject => Code::NotAllowed,
-        PolicyError::NotFound { .. } => Code::NotFound,
+        PolicyError::NotFound { .. } | PolicyError::Gone { .. } => Code::NotFound,
         PolicyError::Empty | PolicyError::Nul { .. } | PolicyError::Uri { .. } | PolicyError::PathTooLong { .. } => {
             Code::InvalidParams
         }

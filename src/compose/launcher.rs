@@ -258,6 +258,7 @@ pub fn plan(config: &Config, policy: &Policy, journal: Option<&Journal>, tier: T
         network: sandbox.network,
         answers_names: !sandbox.rules.is_empty() || sandbox.recording.is_some(),
         roots,
+        other_names: policy.other_names().map(|(name, path)| (name.into(), path.into())).collect(),
         protected,
         hidden: policy.hidden().map(concealed).collect(),
         system: sandbox.system.iter().map(|seen| (&seen.path).into()).collect(),

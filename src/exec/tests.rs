@@ -516,6 +516,7 @@ fn plan_of_nothing() -> Plan {
         answers_names: false,
         roots: vec![],
         hidden: Vec::new(),
+        other_names: Vec::new(),
         protected: vec![],
         system: vec![],
         public: Vec::new(),

@@ -33,6 +33,12 @@ impl Policy {
         self.roots.first()
     }
 
+    /// Other paths that the operator gave for allowed directories, through links, each with the true one.
+    pub fn other_names(&self) -> impl Iterator<Item = (&Path, &Path)> {
+        let names = self.rules.names.iter().map(|name| (name.path.as_path(), self.roots[name.root].path()));
+        names.filter(|(name, path)| name != path)
+    }
+
     /// Whether all below the allowed directories is on filesystems that ask no other machine and no other program, and so
     /// do not hang.
     pub fn is_local(&self) -> bool {

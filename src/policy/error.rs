@@ -57,6 +57,9 @@ pub enum PolicyError {
         /// The path as requested.
         path: PathBuf,
     },
+    /// The allowed directory over the path is not what the server opened at its start, which was deleted.
+    #[error("the allowed directory {} was removed or replaced after the server started", Quoted(.directory))]
+    Gone { directory: PathBuf },
     /// Nothing there, and everything on the way is inside.
     #[error("{} does not exist", Quoted(.path))]
     NotFound {
@@ -166,6 +169,8 @@ impl PolicyError {
             Self::Uri { scheme, .. } => {
                 format!("give a path; one whose first directory is called `{scheme}` begins with `./`").into()
             }
+            // Its domain (landlock(7)) names directories by inode and cannot be widened.
+            Self::Gone { .. } => "the operator restarts the server, which then opens what is there".into(),
             Self::NotFound { .. } => "list the parent directory to see what is there".into(),
             Self::NotADirectory { .. } => {
                 "check each part of the path; leave off a slash at the end to name a file or a link itself".into()

@@ -5,6 +5,7 @@
 )]
 
 use std::collections::VecDeque;
+use std::collections::hash_map::{Entry, HashMap};
 use std::ffi::OsString;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
@@ -220,6 +221,7 @@ impl Policy {
         let asked = restrictions.protect.iter().map(|path| Ok((absolute(path)?, Cause::Asked)));
         let own = restrictions.own.iter().map(|path| Ok((absolute(path)?, Cause::Configures)));
         let mut all: Vec<Protected> = Vec::new();
+        let mut known: HashMap<PathBuf, usize> = HashMap::new();
         for path in defaults.map(Ok).chain(asked).chain(own) {
             let (path, why) = path?;
             let led_to = self.look_for(&path).map(|spot| below(&spot.place, &spot.tail));
@@ -230,10 +232,13 @@ impl Policy {
                 _ => {}
             }
             for path in std::iter::once(path).chain(led_to.ok()) {
-                match all.iter_mut().find(|known| known.path == path) {
-                    Some(known) if why.is_asked() => known.why = why,
-                    Some(_) => {}
-                    None => all.push(Protected { path, any_case: !why.is_asked(), why }),
+                match known.entry(path) {
+                    Entry::Occupied(known) if why.is_asked() => all[*known.get()].why = why,
+                    Entry::Occupied(_) => {}
+                    Entry::Vacant(new) => {
+                        all.push(Protected { path: new.key().clone(), any_case: !why.is_asked(), why });
+                        new.insert(all.len() - 1);
+                    }
                 }
             }
         }

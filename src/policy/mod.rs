@@ -229,7 +229,13 @@ impl Policy {
     }
 
     fn spell(&self, requested: &Path) -> Result<Spelling, PolicyError> {
-        Spelling::of(requested, self.project().map(Root::path))
+        let spelling = Spelling::of(requested, self.project().map(Root::path))?;
+        if let Some((root, _)) = self.rules.named(&spelling.clean)
+            && self.roots[root].is_gone()
+        {
+            return Err(PolicyError::Gone { directory: self.roots[root].path().into() });
+        }
+        Ok(spelling)
     }
 
     /// The directory and name of a spelling that needs no walk, and what is there (`None`: nothing).

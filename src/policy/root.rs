@@ -4,6 +4,8 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use rustix::fs::fstat;
+
 /// An allowed directory, pinned: it stays the same directory whatever its name is made to mean later.
 #[derive(Debug)]
 pub struct Root {
@@ -16,6 +18,11 @@ impl Root {
     /// Its canonical path at start.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Whether it was deleted. What bears its name now is another one.
+    pub(super) fn is_gone(&self) -> bool {
+        fstat(&self.handle).is_ok_and(|stat| stat.st_nlink == 0)
     }
 
     /// Whether it was given for reading and writing.

@@ -18,6 +18,7 @@ fn plan(tier: Tier) -> Plan {
         answers_names: false,
         roots: vec![root("/src", true), root("/src/docs", false), root("/ro", false), root("/ro/rw", true)],
         hidden: Vec::new(),
+        other_names: Vec::new(),
         protected: ["/src/.git/hooks", "/src/keys", "/ro/keys", "/src/docs/x"].map(Into::into).to_vec(),
         system: vec!["/usr".into(), "/home/me/.cargo/bin".into()],
         public: Vec::new(),

@@ -111,6 +111,8 @@ pub struct Plan {
     pub answers_names: bool,
     /// The allowed directories, by true path.
     pub roots: Vec<PlannedRoot>,
+    /// Other paths of allowed directories, through links of the system, each with the true one.
+    pub other_names: Vec<(RawString, RawString)>,
     /// Paths below read-write roots that stay read-only; they need not exist.
     pub protected: Vec<RawString>,
     /// Files below allowed directories that commands must not reach by any name: true path and which file. Only

@@ -6,9 +6,9 @@
 //! directory on the way (inotify(7)); what was not noted is moved away at once, whoever has put it there.
 #![expect(clippy::disallowed_methods, reason = "looks at the protected paths as commands see them")]
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
-use std::mem::MaybeUninit;
+use std::mem::{self, MaybeUninit};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
@@ -34,7 +34,7 @@ use crate::limits::{
 const DIRECTORY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
 /// A path in a read-write directory, and the outermost of these.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Guarded {
     path: PathBuf,
     /// Mounted in the view, so that it cannot be moved.
@@ -167,6 +167,8 @@ struct Watched {
     guarded: Guarded,
     /// What was where the path led to when no command ran: more than one place if there is a link on the way.
     noted: Vec<(PathBuf, Option<Held>)>,
+    /// Of the directories in which names concern it.
+    watches: Vec<i32>,
     /// Whether anything of the path was there, below the read-write directory.
     is_begun: bool,
     /// It has to be noted again.
@@ -203,18 +205,20 @@ impl Watcher {
     ///
     /// If one cannot be looked at, all are known nevertheless, and no command begins before they were noted ([`Self::note_all`]).
     pub fn guard<'a>(&mut self, paths: impl Iterator<Item = &'a Path>) -> Result<(), Fault> {
-        let known = self.paths.len();
+        let first = self.paths.len();
+        let mut known: HashSet<Guarded> = self.paths.iter().map(|path| path.guarded.clone()).collect();
         for path in paths {
-            let guarded = self.guarded(path).filter(|new| self.paths.iter().all(|known| known.guarded != *new));
+            let guarded = self.guarded(path).filter(|new| known.insert(new.clone()));
             self.paths.extend(guarded.map(|guarded| Watched {
                 guarded,
                 noted: Vec::new(),
+                watches: Vec::new(),
                 is_begun: true,
                 is_stale: true,
                 appeared: 0,
             }));
         }
-        (known..self.paths.len()).try_for_each(|index| self.note(index))
+        (first..self.paths.len()).try_for_each(|index| self.note(index))
     }
 
     pub fn into_writable(self) -> Vec<PathBuf> {
@@ -394,20 +398,23 @@ impl Watcher {
 
     /// These names, and no others, concern this path.
     fn register(&mut self, index: usize, names: Names) {
-        for known in self.names.values_mut() {
-            known.retain(|(_, path)| *path != index);
+        let before = mem::take(&mut self.paths[index].watches);
+        for watch in &before {
+            if let Some(known) = self.names.get_mut(watch) {
+                known.retain(|(_, path)| *path != index);
+            }
         }
         for (watch, name) in names {
             self.names.entry(watch).or_default().push((name, index));
+            self.paths[index].watches.push(watch);
         }
-        let events = &self.events;
-        self.names.retain(|watch, known| {
-            if known.is_empty() {
+        for watch in before {
+            if self.names.get(&watch).is_some_and(Vec::is_empty) {
+                self.names.remove(&watch);
                 // It fails where the directory has gone, and the watch with it.
-                let _ = inotify::remove_watch(events, *watch);
+                let _ = inotify::remove_watch(&self.events, watch);
             }
-            !known.is_empty()
-        });
+        }
     }
 
     /// Which paths the kernel has something to tell about: as many as one look brings, `None` if there is nothing.

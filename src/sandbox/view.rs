@@ -9,7 +9,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use nix::unistd::Pid;
-use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, open, openat, readlinkat, symlinkat};
+use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, mkdirat, open, openat, readlinkat, symlinkat};
 use rustix::io::Errno;
 use rustix::mount::{
     MountAttrFlags, MountPropagationFlags, MoveMountFlags, UnmountFlags, mount_change, move_mount, unmount,
@@ -77,11 +77,14 @@ pub fn enter(plan: &Plan, alone: &SingleThread, public: Vec<(PathBuf, OwnedFd)>)
         .step("mount the new root")?;
     let root = open(plan.scratch.as_path(), OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
         .step("open the new root")?;
-    for name in SKELETON {
-        directory(&root, Path::new(name))?;
-    }
     // An allowed directory may have the name of one of them, or lie below it.
-    let is_free = |at: &str| !plan.roots.iter().any(|root| below_root(root.place.path.as_path()).starts_with(at));
+    let is_free = |at: &str| !names(plan).any(|name| below_root(name).starts_with(at));
+    for name in SKELETON {
+        // One that is a name of its own is a link.
+        if plan.other_names.iter().all(|(other, _)| below_root(other.as_path()) != name) {
+            directory(&root, Path::new(name))?;
+        }
+    }
     for (to, at) in SKELETON_LINKS.iter().filter(|(_, at)| is_free(at)).chain(&DEVICE_LINKS) {
         symlinkat(*to, &root, *at).step_with(|| format!("link /{at}"))?;
     }
@@ -110,6 +113,7 @@ pub fn enter(plan: &Plan, alone: &SingleThread, public: Vec<(PathBuf, OwnedFd)>)
     rustix::process::pivot_root(".", ".").step("pivot_root")?;
     unmount(".", UnmountFlags::DETACH).step("unmount the system's root")?;
     rustix::process::chdir("/").step("chdir /")?;
+    other_names(plan)?;
     for way in ways {
         let way = open_path(&way)?;
         sys::mount_setattr(way.as_fd(), MountAttributes::READ_ONLY, false)
@@ -119,6 +123,44 @@ pub fn enter(plan: &Plan, alone: &SingleThread, public: Vec<(PathBuf, OwnedFd)>)
     let root = open("/", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).step("open /")?;
     sys::mount_setattr(root.as_fd(), MountAttributes::READ_ONLY, false).step("make the new root read-only")?;
     Ok(copying)
+}
+
+/// Every path of an allowed directory.
+fn names(plan: &Plan) -> impl Iterator<Item = &Path> {
+    let true_ones = plan.roots.iter().map(|root| root.place.path.as_path());
+    true_ones.chain(plan.other_names.iter().map(|(name, _)| name.as_path()))
+}
+
+/// Links to allowed directories, where the operator's paths for them lead through links of the system. Those that the view
+/// has are left alone, and none is followed: below an allowed directory all is as it is.
+fn other_names(plan: &Plan) -> Result<(), Fault> {
+    for (name, path) in &plan.other_names {
+        let name = name.as_path();
+        if !names(plan).any(|above| above != name && name.starts_with(above)) {
+            other_name(name, path.as_path()).step_with(|| format!("link `{}`", name.display()))?;
+        }
+    }
+    Ok(())
+}
+
+fn other_name(name: &Path, path: &Path) -> Result<(), Errno> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut dir = open("/", flags, Mode::empty())?;
+    for part in below_root(name).parent().into_iter().flatten() {
+        match mkdirat(&dir, part, Mode::from_raw_mode(0o755)) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(errno) => return Err(errno),
+        }
+        dir = match openat(&dir, part, flags, Mode::empty()) {
+            Ok(next) => next,
+            Err(Errno::NOTDIR | Errno::LOOP) => return Ok(()),
+            Err(errno) => return Err(errno),
+        };
+    }
+    match symlinkat(path, &dir, name.file_name().unwrap_or_default()) {
+        Ok(()) | Err(Errno::EXIST) => Ok(()),
+        Err(errno) => Err(errno),
+    }
 }
 
 /// Copies of the system's own directories in which all files belong to nobody, so that root may read what everybody may and
@@ -138,14 +180,13 @@ pub fn public_copies(plan: &Plan, alone: &SingleThread) -> Result<Vec<(PathBuf, 
 
 /// What of the system commands see by itself: no link, and nothing that lies in an allowed directory.
 fn shown_of_system(plan: &Plan) -> impl Iterator<Item = &Path> {
-    let inside = |path: &Path| plan.roots.iter().any(|root| path.starts_with(root.place.path.as_path()));
+    let inside = |path: &Path| names(plan).any(|name| path.starts_with(name));
     plan.system.iter().map(RawString::as_path).filter(move |path| !is_link(path) && !inside(path))
 }
 
 /// HOME of commands: a place that has nothing to do with an allowed directory, in which it would have to be made.
 pub fn home(plan: &Plan) -> &'static str {
-    let roots = || plan.roots.iter().map(|root| root.place.path.as_path());
-    let apart = |home: &&str| roots().all(|root| !root.starts_with(home) && !Path::new(home).starts_with(root));
+    let apart = |home: &&str| names(plan).all(|name| !name.starts_with(home) && !Path::new(home).starts_with(name));
     HOMES.into_iter().find(apart).unwrap_or(HOMES[0])
 }
 

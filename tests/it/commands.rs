@@ -55,6 +55,7 @@ impl Shell {
             answers_names: false,
             roots: vec![],
             hidden: Vec::new(),
+            other_names: Vec::new(),
             protected: vec![],
             system: vec![],
             public: Vec::new(),

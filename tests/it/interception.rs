@@ -191,6 +191,7 @@ impl Net {
             answers_names: false,
             roots: vec![PlannedRoot { place: place(&work), writable: true, extent: Extent::Allowed }],
             hidden: Vec::new(),
+            other_names: Vec::new(),
             protected: vec![],
             system: ["/usr", "/bin", "/sbin", "/lib", "/lib64"].map(Into::into).to_vec(),
             public: Vec::new(),

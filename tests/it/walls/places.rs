@@ -5,6 +5,8 @@ use std::process::Command;
 use pretty_assertions::assert_eq;
 use replay::internals::sandbox::Tier;
 
+use serde_json::json;
+
 use super::{Setting, Walls, everywhere, installed, program};
 
 /// Runs a shell in the first of some allowed directories; its standard output.
@@ -97,5 +99,61 @@ fn who_asks_the_system_for_the_home_is_told_the_private_one() {
         }
         walls.fails("echo x >> /etc/passwd");
         walls.end();
+    });
+}
+
+/// A link of the system's that the allowed directory is reached by is no link of an agent's: it lies beside the directory.
+#[test]
+fn a_directory_that_was_given_through_a_link_has_both_names() {
+    everywhere(|setting| {
+        // Below /tmp, which commands have one of their own of, and elsewhere.
+        for place in ["/tmp", "/var/tmp"] {
+            let Ok(dir) = tempfile::tempdir_in(place) else { return };
+            let (real, link) = (dir.path().join("real/project"), dir.path().join("link"));
+            std::fs::create_dir_all(&real).unwrap();
+            std::fs::write(real.join("file"), "x").unwrap();
+            std::os::unix::fs::symlink("real", &link).unwrap();
+            super::give(dir.path(), setting.owner.unwrap_or((0, 0)));
+            std::fs::set_permissions(dir.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+            for allowed in [link.join("project"), link] {
+                let allow = format!("{}:rw", allowed.display());
+                let here = allowed.canonicalize().unwrap();
+                let file = if here == real { "file" } else { "project/file" };
+                let command = format!(
+                    "pwd -P; cat {}/{file}; cd {}; cat {file}; rm {file}; echo -n x > {file}",
+                    here.display(),
+                    allowed.display()
+                );
+                assert_eq!(run(setting, &allow, &command), format!("{}\nxx", here.display()), "{allow}");
+            }
+        }
+    });
+}
+
+#[test]
+fn a_directory_that_went_away_is_said() {
+    everywhere(|setting| {
+        let mut walls = Walls::start(setting, &[], &[]);
+        let work = walls.tree.text("work");
+        let gone = format!(
+            "the allowed directory `{work}` was removed or replaced after the server started\nhint: the operator restarts the server, which then opens what is there"
+        );
+        for is_made_again in [false, true] {
+            let _ = std::fs::remove_dir_all(&work);
+            if is_made_again {
+                walls.tree.file("work/ok.txt", "another\n");
+            }
+            let path = format!("{work}/ok.txt");
+            for (tool, arguments) in [
+                ("read_file", json!({"path": path})),
+                ("write_file", json!({"path": path, "content": ""})),
+                ("list_directory", json!({"path": work})),
+                ("execute_command", json!({"command": "true"})),
+            ] {
+                let reply = walls.server.call(tool, arguments);
+                let failure = reply.failure().map(|failure| (failure.code, failure.message));
+                assert_eq!(failure, Some((Some(-32002), gone.clone())), "{setting:?}: {tool}");
+            }
+        }
     });
 }
