@@ -9,6 +9,7 @@ use rustix::fs::{CWD, readlinkat};
 
 use super::bpf::Program;
 use super::fault::{Fault, Step};
+use super::intercept::can_fetch;
 use super::landlock::{self, Options, Right, Ruleset, SCOPES_ABI, abi};
 use super::plan::{Extent, Network, Plan};
 use super::seccomp::{self, Rules, Sockets};
@@ -22,7 +23,8 @@ pub struct Walls {
     /// For the supervisor, where it is bounded too.
     outer: Option<Ruleset>,
     filter: Program,
-    rules: Rules,
+    /// Instead, where calls over the network are intercepted.
+    intercepting: Program,
     options: Options,
     readable: Vec<PathBuf>,
     abi: u32,
@@ -65,7 +67,11 @@ impl Walls {
         let ruleset = ruleset(&rules, options)?;
         let unix = (scopes || !host) && !is_dry_run;
         let rules = Rules { sockets: Sockets::Inet, unix, supervised: false, intercepted: false, journaled };
-        Ok(Self { ruleset, outer: None, filter: seccomp::filter(rules), rules, options, readable: Vec::new(), abi })
+        // On a network of its own none leads elsewhere, whoever makes it.
+        let sockets = if host || !can_fetch() { Sockets::Asked } else { Sockets::Inet };
+        let intercepting = seccomp::filter(Rules { intercepted: true, sockets, ..rules });
+        let filter = seccomp::filter(rules);
+        Ok(Self { ruleset, outer: None, filter, intercepting, options, readable: Vec::new(), abi })
     }
 
     /// For programs on the system's own root.
@@ -104,7 +110,9 @@ impl Walls {
         let readable = rules.iter().rev().map(|(object, _)| true_path(object)).collect::<Result<_, _>>()?;
         let ruleset = ruleset(&rules, options)?;
         let rules = Rules { sockets, unix: false, supervised: true, intercepted: false, journaled };
-        Ok(Self { ruleset, outer, filter: seccomp::filter(rules), rules, options, readable, abi })
+        let asked = if host { Sockets::Asked } else { sockets };
+        let intercepting = seccomp::filter(Rules { intercepted: true, sockets: asked, ..rules });
+        Ok(Self { ruleset, outer, filter: seccomp::filter(rules), intercepting, options, readable, abi })
     }
 
     /// The true paths of what programs may read on the system's own root, itself or below it; for the broker.
@@ -136,11 +144,10 @@ impl Walls {
 
     /// The same for a command whose calls over the network are intercepted.
     pub fn enter_intercepted(&self) -> Result<OwnedFd, Fault> {
-        let filter = seccomp::filter(Rules { intercepted: true, ..self.rules });
         let everywhere = mount::open_path(Path::new("/"))?;
         self.ruleset.restrict().step("enter the Landlock domain")?;
         refuse_connections(Some(everywhere.as_fd()), self.abi)?;
-        install(&filter)
+        install(&self.intercepting)
     }
 }
 

@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::net::sockopt::{socket_domain, socket_type};
 use rustix::net::{AddressFamily, SocketType};
-use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
+use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
 
 /// What a thread has open under this number. The caller's only if the caller still waits afterwards.
 pub(in crate::sandbox) fn fetch(pid: u32, number: i32) -> Result<OwnedFd, Errno> {
@@ -19,6 +19,15 @@ pub(in crate::sandbox) fn fetch(pid: u32, number: i32) -> Result<OwnedFd, Errno>
         other => other,
     }?;
     pidfd_getfd(process, number, PidfdGetfdFlags::empty())
+}
+
+/// Whether that can be. This process may do to itself whatever it may do to others, so a refusal is no question of rights.
+pub fn can_fetch() -> bool {
+    // Nobody has that many, and it is looked for only after the call was let through.
+    const NOBODYS: i32 = i32::MAX;
+    let fetched =
+        pidfd_open(getpid(), PidfdFlags::empty()).and_then(|own| pidfd_getfd(own, NOBODYS, PidfdGetfdFlags::empty()));
+    matches!(fetched, Err(Errno::BADF))
 }
 
 fn number_of(pid: u32) -> Result<Pid, Errno> {

@@ -70,6 +70,7 @@ use answer::{Answer, Deed, Halt, Pending, errno_of};
 use call::Network;
 use channel::Channel;
 pub use datagram_network::DatagramNetwork;
+pub use descriptor::can_fetch;
 use descriptor::fetch;
 use destinations::Destinations;
 use half_open::HalfOpen;

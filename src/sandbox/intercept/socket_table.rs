@@ -13,12 +13,11 @@ use std::os::unix::ffi::OsStrExt as _;
 use rustix::fs::fstat;
 use rustix::io::Errno;
 use rustix::net::getpeername;
-use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
 
 use super::address::{Given, read_from, write_to};
 use super::answer::Answer;
 use super::call::Network;
-use super::descriptor::{Kind, leader};
+use super::descriptor::{Kind, can_fetch, leader};
 use super::destinations::{Destination, Destinations};
 use super::own_ports::Holder;
 use crate::limits::{MAX_INTERCEPTED_SOCKETS, MAX_KEPT_SOCKETS};
@@ -61,14 +60,9 @@ pub(super) enum Lookup {
 }
 
 impl SocketTable {
-    /// Something to keep descriptors in, if they cannot be fetched. This process may do to itself whatever it may do to
-    /// others, so a refusal is no question of rights.
+    /// Something to keep descriptors in, if they cannot be fetched.
     pub(super) fn if_needed(is_strict: bool) -> Option<Self> {
-        // Nobody has that many, and it is looked for only after the call was let through.
-        const NOBODYS: i32 = i32::MAX;
-        let fetched = pidfd_open(getpid(), PidfdFlags::empty())
-            .and_then(|own| pidfd_getfd(own, NOBODYS, PidfdGetfdFlags::empty()));
-        (!matches!(fetched, Err(Errno::BADF))).then(|| Self { is_strict, ..Self::default() })
+        (!can_fetch()).then(|| Self { is_strict, ..Self::default() })
     }
 
     /// Keeps a socket that was given to the command.

@@ -18,6 +18,8 @@ pub enum Sockets {
     /// TCP, UDP and what belongs to them over IPv4 and IPv6, and the netlink(7) family that tells about interfaces and
     /// routes. Never raw ones.
     Inet,
+    /// The same, but the supervisor makes those of IPv4 and IPv6.
+    Asked,
 }
 
 /// What a command's filter depends on.
@@ -123,16 +125,17 @@ pub(super) fn lines(rules: Rules) -> Vec<Line> {
     if rules.intercepted {
         lines.extend(INTERCEPTED);
     }
-    lines.extend(match (rules.sockets, rules.supervised) {
-        (Sockets::Inet, _) => INET_SOCKETS,
-        (Sockets::None, true) => ASKED_SOCKETS,
-        (Sockets::None, false) => &[],
-    });
+    if rules.sockets != Sockets::None {
+        lines.extend(INET_SOCKETS);
+    }
+    if rules.sockets == Sockets::Asked || rules.sockets == Sockets::None && rules.supervised {
+        lines.push(ASKED_SOCKETS);
+    }
     let families: &[Clause] = match (rules.sockets, rules.unix) {
         (Sockets::None, false) => &[],
         (Sockets::None, true) => &[NotIn(0, ALL, &[UNIX])],
-        (Sockets::Inet, false) => &[NotIn(0, ALL, &[INET, INET6, NETLINK])],
-        (Sockets::Inet, true) => &[NotIn(0, ALL, &[UNIX, INET, INET6, NETLINK])],
+        (_, false) => &[NotIn(0, ALL, &[INET, INET6, NETLINK])],
+        (_, true) => &[NotIn(0, ALL, &[UNIX, INET, INET6, NETLINK])],
     };
     lines.push(line(&[libc::SYS_socket], families, EACCES, "a family that is not allowed"));
     if rules.journaled {
@@ -157,7 +160,7 @@ pub(super) fn lines(rules: Rules) -> Vec<Line> {
 
 /// The table for a command without walls whose calls over the network are intercepted.
 pub(super) fn interception() -> Vec<Line> {
-    [RINGS, NO_SECOND_LISTENER].into_iter().chain(INTERCEPTED.iter().copied()).collect()
+    [RINGS, NO_SECOND_LISTENER].into_iter().chain(INTERCEPTED.iter().copied()).chain([ASKED_SOCKETS]).collect()
 }
 
 const RINGS: Line = line(
@@ -489,12 +492,12 @@ pub(super) const NO_MARK: Line = line(
     "the supervisor would not be asked; the call has no such argument, so nobody needs it",
 );
 
-const ASKED_SOCKETS: &[Line] = &[line(
+const ASKED_SOCKETS: Line = line(
     &[libc::SYS_socket],
     &[In(0, ALL, &[INET, INET6])],
     Answer::Ask,
-    "the answer is always no, but the result of the command can say so",
-)];
+    "the supervisor makes it, bound to the loopback device before the command has it, or says no, and the result says so",
+);
 
 /// Where calls over the network are intercepted: whatever names an address, and whatever is told one.
 const INTERCEPTED: &[Line] = &[
@@ -510,12 +513,6 @@ const INTERCEPTED: &[Line] = &[
         &[In(0, ALL, &[INET, INET6]), NotIn(2, ALL, &[0, 6, 17])],
         EPROTONOSUPPORT,
         "only TCP and UDP can be led elsewhere; who asks for multipath TCP falls back to TCP",
-    ),
-    line(
-        &[libc::SYS_socket],
-        &[In(0, ALL, &[INET, INET6])],
-        Answer::Ask,
-        "the supervisor makes it, bound to the loopback device before the command has it",
     ),
     line(
         &[libc::SYS_sendto],
