@@ -380,6 +380,8 @@ pub const SUPERVISOR_SEND_MS: u64 = 2_000;
 pub const MAX_ORDER_BYTES: usize = 3 * MAX_FRAME_BYTES;
 /// Longest packet of a supervisor, in bytes: as many refusals as one tells of, every byte of their paths as a number.
 pub const MAX_PACKET_BYTES: usize = 64 * 1024;
+/// Longest packet about one call over the network, in bytes.
+pub const MAX_SHORT_PACKET_BYTES: usize = 1024;
 /// How long the trivial command at start may take, in milliseconds.
 pub const TRIAL_MS: u64 = 5000;
 /// How long the launcher waits for its supervisors when the server is gone, in milliseconds.

@@ -13,10 +13,10 @@ use rustix::net::{AddressFamily, Shutdown, SocketFlags, SocketType, shutdown, so
 
 use super::ExecError;
 use crate::limits::{MAX_DATAGRAM_PLACES, MAX_INTERCEPTED_SOCKETS, SUPERVISOR_TAKES_MS};
-use crate::sandbox::intercept::{ProgramName, Told, Wanted};
+use crate::sandbox::intercept::{Told, Wanted};
 use crate::sandbox::wire::{receive_packet, send_packet};
 
-pub use crate::sandbox::intercept::{Counts, Flow, Mark};
+pub use crate::sandbox::intercept::{Counts, Datagrams, Flow, Mark};
 
 /// A nameless file with these bytes, at its beginning.
 pub(super) fn in_memory(bytes: &[u8]) -> Result<OwnedFd, ExecError> {
@@ -60,17 +60,6 @@ struct Shared {
     on_arrival: OnceLock<Box<dyn Fn(OwnedFd) + Send + Sync>>,
     /// Who decides about datagrams; without, there is no route for them.
     on_datagrams: OnceLock<Box<dyn Fn(Datagrams) + Send + Sync>>,
-}
-
-/// Datagrams of a command that are to go to a place.
-#[derive(Debug)]
-pub struct Datagrams {
-    /// What [`Interception::decide_datagrams`] knows it by.
-    pub token: u64,
-    pub to: SocketAddr,
-    pub by: ProgramName,
-    /// Where they arrive, each from the socket of the command that it goes back to.
-    pub socket: OwnedFd,
 }
 
 impl fmt::Debug for Shared {

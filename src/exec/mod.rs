@@ -47,7 +47,7 @@ pub use background_commands::{BackgroundCommands, BackgroundPlace};
 pub use capture::Captured;
 pub use foreground::{Foreground, HandedOver, Intercepted, Stage, Waited};
 pub use gatekeeper::{Gatekeeper, Guarded, Trusting};
-pub use interception::{Datagrams, Flow, Interception, Listening, Mark};
+pub use interception::{Flow, Interception, Listening, Mark};
 pub use job::{Job, News};
 pub use launcher::Launcher;
 pub use logs::{LOGS, Log, Logs};

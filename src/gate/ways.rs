@@ -13,9 +13,10 @@ use tokio::net::UnixStream;
 use tokio::runtime::Handle;
 
 use super::door::RuledDoor;
-use crate::exec::{self, Counts, Flow, Interception, Mark};
-use crate::record::proxy::{Attempt, Datagrams, Dialed, Door, Sockets, Wires};
+use crate::exec::{Counts, Flow, Interception, Mark};
+use crate::record::proxy::{Attempt, Dialed, Door, Sockets, Wires};
 use crate::sandbox::addresses;
+use crate::sandbox::intercept::Datagrams;
 
 pub struct Ways {
     interception: Interception,
@@ -97,9 +98,7 @@ impl Wires for Ways {
     }
 
     fn on_datagrams(&self, told: Box<dyn Fn(Datagrams) + Send + Sync>) {
-        self.interception.on_datagrams(move |exec::Datagrams { token, to, by, socket }| {
-            told(Datagrams { token, to, by, socket });
-        });
+        self.interception.on_datagrams(told);
     }
 
     fn decide_datagrams(&self, token: u64, may_send: bool) {

@@ -94,7 +94,8 @@ pub fn enter(plan: &Plan, alone: &SingleThread, public: Vec<(PathBuf, OwnedFd)>)
     // What is written by name goes first: after it, a name can lead into an allowed directory.
     let copying = etc.put(&root, alone, &|root| {
         if plan.answers_names {
-            etc::no_resolver(root, "nameserver 192.0.2.1\n")?;
+            // Names have addresses of IPv4 alone (resolv.conf(5)); others are not asked for then, by glibc from 2.36 on.
+            etc::no_resolver(root, "nameserver 192.0.2.1\noptions no-aaaa\n")?;
             etc::own_names(root)?;
         } else if plan.network != Network::Host {
             etc::no_resolver(root, NO_RESOLVER)?;

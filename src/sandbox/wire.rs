@@ -26,7 +26,7 @@ use super::fault::Fault;
 use super::plan::Place;
 use super::raw_string::RawString;
 use super::sys::seccomp::send_marked;
-use crate::limits::{MAX_FRAME_BYTES, MAX_ORDER_BYTES, MAX_PACKET_BYTES};
+use crate::limits::{MAX_FRAME_BYTES, MAX_ORDER_BYTES, MAX_PACKET_BYTES, MAX_SHORT_PACKET_BYTES};
 
 /// Server to supervisor: a signal that asks everything of the command to end. Its number follows, one byte: SIGTERM, SIGINT,
 /// SIGHUP or SIGQUIT.
@@ -431,13 +431,16 @@ pub fn send_packet<T: Serialize>(socket: impl AsFd, message: &T, fds: &[Borrowed
 ///
 /// On a socket that does not block, [`io::ErrorKind::WouldBlock`] when there is none.
 pub fn receive_event(socket: impl AsFd) -> io::Result<Option<(Event, Option<OwnedFd>)>> {
-    Ok(receive_packet(socket)?.map(|(event, mut fds)| (event, fds.pop())))
+    Ok(receive_into(socket, &mut vec![0; MAX_PACKET_BYTES])?.map(|(event, mut fds)| (event, fds.pop())))
 }
 
-/// Receives one packet of anything, as [`receive_event`] does.
+/// Receives one packet of anything short, as [`receive_event`] does.
 pub fn receive_packet<T: DeserializeOwned>(socket: impl AsFd) -> io::Result<Option<(T, Vec<OwnedFd>)>> {
-    let mut packet = vec![0; MAX_PACKET_BYTES];
-    let (got, fds) = receive_some(&socket, &mut packet)?;
+    receive_into(socket, &mut [0; MAX_SHORT_PACKET_BYTES])
+}
+
+fn receive_into<T: DeserializeOwned>(socket: impl AsFd, packet: &mut [u8]) -> io::Result<Option<(T, Vec<OwnedFd>)>> {
+    let (got, fds) = receive_some(&socket, packet)?;
     if got == 0 {
         return Ok(None);
     }

@@ -119,6 +119,17 @@ impl World {
         let notes = notes.lines().map(str::to_owned).collect();
         Ran { out: text(&ran.stdout), err: text(&ran.stderr), notes, status: ran.status.code() }
     }
+
+    /// A server in a network of its own, which this script in the tree makes; commands are below `work` there.
+    fn serve(&self, tree: &Tree, script: &str, flags: &[&str]) -> Server {
+        for name in ["servers.py", "world.sh"] {
+            fs::copy(self.tree.path().join(name), tree.path(name)).unwrap();
+        }
+        let (script, dir, allow) = (tree.text(script), tree.text(""), format!("{}:rw", tree.text("work")));
+        let wrapper = [&["unshare"], &own_network()[..], &["sh", &script, &dir]].concat();
+        let own = ["--allow", &allow, "--sandbox", self.setting.tier];
+        Server::start_under(tree, &wrapper, &[&own, flags].concat()).opened(NEWEST_HANDSHAKE)
+    }
 }
 
 const RULES: [&str; 6] =
@@ -158,15 +169,7 @@ fn every_tool_that_runs_programs_says_what_was_blocked() {
         }
         let tree = Tree::new();
         tree.file("work/connect.py", CONNECT);
-        for name in ["servers.py", "world.sh"] {
-            fs::copy(world.tree.path().join(name), tree.path(name)).unwrap();
-        }
-        let (script, dir) = (tree.text("world.sh"), tree.text(""));
-        let wrapper = [&["unshare"], &own_network()[..], &["sh", &script, &dir]].concat();
-        let allow = format!("{}:rw", tree.text("work"));
-        let flags = ["--allow", &allow, "--sandbox", world.setting.tier, "--tools", "all"];
-        let mut server =
-            Server::start_under(&tree, &wrapper, &[&flags[..], &RULES[..]].concat()).opened(NEWEST_HANDSHAKE);
+        let mut server = world.serve(&tree, "world.sh", &[&["--tools", "all"], &RULES[..]].concat());
         let told = |port: u16, by: &str| {
             format!("blocked: example.org:{port} ({by}); the operator can allow it with --allow-net example.org:{port}")
         };
@@ -256,15 +259,7 @@ fn whoever_is_killed_nothing_opens_and_nothing_hangs() {
         for steps_from_server in [0, 2] {
             let tree = Tree::new();
             tree.file("work/keep.py", KEEP);
-            for name in ["servers.py", "world.sh"] {
-                fs::copy(world.tree.path().join(name), tree.path(name)).unwrap();
-            }
-            let (script, dir) = (tree.text("world.sh"), tree.text(""));
-            let wrapper = [&["unshare"], &own_network()[..], &["sh", &script, &dir]].concat();
-            let allow = format!("{}:rw", tree.text("work"));
-            let flags = ["--allow", &allow, "--sandbox", world.setting.tier, "--tools", "command"];
-            let mut server =
-                Server::start_under(&tree, &wrapper, &[&flags[..], &RULES[..]].concat()).opened(NEWEST_HANDSHAKE);
+            let mut server = world.serve(&tree, "world.sh", &[&["--tools", "command"], &RULES[..]].concat());
             let mark = tree.text("keep.mark");
             let begun = server.call(
                 "execute_command",

@@ -311,21 +311,6 @@ def rules(kind: str) -> list[str]:
     return [word for rule in dict.fromkeys(flags) for word in ("--allow-net", rule)]
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("program")
-    parser.add_argument("--rows", default="")
-    parser.add_argument("--settings", default="", help="of `root namespaces allowed` and the like")
-    parser.add_argument("--out")
-    arguments = parser.parse_args()
-    world.enter()
-    one = World(HOSTS)
-    try:
-        return matrix(one, arguments)
-    finally:
-        one.close()
-
-
 def matrix(one: World, arguments: argparse.Namespace) -> int:
     program = world.program_for(one, arguments.program)
     www, built = one.place / "www", one.place / "built"
@@ -360,12 +345,7 @@ def matrix(one: World, arguments: argparse.Namespace) -> int:
                     server.close()
     table = [f"| client | {' | '.join(columns)} |", "|---|" + "--|" * len(columns)]
     table += ["| " + " | ".join([client[0], *[cells[client[0], column] for column in columns]]) + " |" for client in clients]
-    print("\n".join(table))
-    if arguments.out:
-        pathlib.Path(arguments.out).write_text("\n".join(table) + "\n")
-    for fault in faults:
-        print(f"--- {fault}")
-    return int(bool(faults))
+    return world.told(table, faults, arguments)
 
 
 def attempt(one: World, server: Server, kind: str, client: tuple, www: pathlib.Path) -> tuple[str, str | None]:
@@ -394,4 +374,4 @@ def attempt(one: World, server: Server, kind: str, client: tuple, www: pathlib.P
 
 if __name__ == "__main__":
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    sys.exit(main())
+    sys.exit(world.begin(__doc__, HOSTS, matrix))

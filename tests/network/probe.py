@@ -191,8 +191,10 @@ def flipped_descriptor():
         for place in (("11.0.0.6", 80), TO, ("11.0.0.3", 53)):
             name = name_of(INET, *place)
             count += 1
+            # What is allowed is an address, whatever name is asked for there.
+            asked = GET.replace(b"elsewhere.example.com", place[0].encode())
             if libc.connect(fd, name, 16) == 0:
-                libc.send(fd, GET, len(GET), 0x40 | 0x4000)
+                libc.send(fd, asked, len(asked), 0x40 | 0x4000)
             libc.sendto(fd, b"out", 3, 0x40 | 0x4000, name, 16)
     return "tried" if count else "not tried"
 

@@ -166,21 +166,6 @@ def hand_out(place: pathlib.Path) -> None:
     threading.Thread(target=give, daemon=True).start()
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("program")
-    parser.add_argument("--rows", default="")
-    parser.add_argument("--settings", default="", help="of `root namespaces` and the like")
-    parser.add_argument("--out")
-    arguments = parser.parse_args()
-    world.enter()
-    one = World(HOSTS)
-    try:
-        return ways(one, arguments)
-    finally:
-        one.close()
-
-
 def ways(one: World, arguments: argparse.Namespace) -> int:
     program = world.program_for(one, arguments.program)
     www, names = one.place / "www", []
@@ -258,12 +243,7 @@ def ways(one: World, arguments: argparse.Namespace) -> int:
             said[cells[row, column].replace("|", "/")].append(column)
         told = "; ".join(text if len(said) == 1 else f"{', '.join(where)}: {text}" for text, where in said.items())
         table.append(f"| {row} | {told} | {sum(fault.startswith(row + ', ') for fault in faults)} | {open_to.get(row, '')} |")
-    print("\n".join(table))
-    if arguments.out:
-        pathlib.Path(arguments.out).write_text("\n".join(table) + "\n")
-    for fault in faults:
-        print(f"--- {fault}")
-    return int(bool(faults))
+    return world.told(table, faults, arguments)
 
 
 def together(came: str) -> str:
@@ -352,4 +332,4 @@ def secrets(one: World, program: str, work: pathlib.Path, tier: str, nobody: boo
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(world.begin(__doc__, HOSTS, ways))

@@ -1,6 +1,8 @@
 """A network of its own with a loopback device alone: names in hosts(5), an authority that the system trusts, servers, and a count of
 everything that is sent there. Also a client of the server of tools."""
 
+import argparse
+import collections.abc
 import contextlib
 import http.server
 import io
@@ -247,3 +249,29 @@ def program_for(world: World, program: str) -> str:
     shutil.copy(program, copy)
     copy.chmod(0o755)
     return str(copy)
+
+
+def begin(about: str, hosts: dict[str, list[str]], look: collections.abc.Callable[[World, argparse.Namespace], int]) -> int:
+    """What a script does that prints a table, with its arguments: `look` in a world with these hosts."""
+    parser = argparse.ArgumentParser(description=about.splitlines()[0])
+    parser.add_argument("program")
+    parser.add_argument("--rows", default="")
+    parser.add_argument("--settings", default="", help="of `root namespaces` and the like, the heads of columns")
+    parser.add_argument("--out")
+    arguments = parser.parse_args()
+    enter()
+    one = World(hosts)
+    try:
+        return look(one, arguments)
+    finally:
+        one.close()
+
+
+def told(table: list[str], faults: list[str], arguments: argparse.Namespace) -> int:
+    """Prints what was found; the exit status."""
+    print("\n".join(table))
+    if arguments.out:
+        pathlib.Path(arguments.out).write_text("\n".join(table) + "\n")
+    for fault in faults:
+        print(f"--- {fault}")
+    return int(bool(faults))

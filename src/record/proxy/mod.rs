@@ -64,7 +64,7 @@ use crate::outbound::Verifier;
 use crate::record::call::{Outline, Target};
 use crate::record::matching::Book;
 use crate::record::net::ca::Authority;
-use crate::sandbox::intercept::ProgramName;
+use crate::sandbox::intercept::{Datagrams, ProgramName};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attempt {
@@ -73,18 +73,6 @@ pub struct Attempt {
     pub to: SocketAddr,
     /// Who makes it.
     pub by: ProgramName,
-}
-
-/// Datagrams that are to go to a place.
-#[derive(Debug)]
-pub struct Datagrams {
-    /// A number that no other place has.
-    pub token: u64,
-    pub to: SocketAddr,
-    /// Who sends the first one.
-    pub by: ProgramName,
-    /// Where they arrive; what is sent back by it comes from that place.
-    pub socket: OwnedFd,
 }
 
 /// What is told of a connection, see [`Wires::dial`]; dropped if there is nobody to tell of it.

@@ -65,6 +65,9 @@ impl Channel {
 
     /// Sends what there is room for.
     pub(super) fn flush(&mut self, epoll: &OwnedFd) {
+        if self.queue.is_empty() {
+            return;
+        }
         while let Some(word) = self.queue.front() {
             match self.send(&word.told, word.socket.as_ref().map(AsFd::as_fd).as_slice()) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,

@@ -4,7 +4,6 @@ use std::io;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::os::fd::{AsFd, OwnedFd};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::Errno;
 use rustix::net::sockopt::{ipv6_v6only, set_ipv6_v6only};
@@ -31,16 +30,17 @@ impl Interceptor {
         holder: Holder,
         to: Result<Given, Errno>,
     ) -> Result<Answer, Halt> {
-        let six = match Kind::of(&socket)? {
+        let (six, is_stream) = match Kind::of(&socket)? {
             // No sockets of other families have names to connect to.
             Kind::Other if self.rules.strict => return Err(Errno::ISCONN.into()),
             Kind::Other => return Ok(Answer::GoOn),
-            Kind::Stream { six } | Kind::Datagram { six } => six,
+            Kind::Stream { six } => (six, true),
+            Kind::Datagram { six } => (six, false),
         };
         let Given::Address(to) = to? else {
             // The kernel would forget its device, too. So it keeps its peer, which the next connect(2) replaces, but is told
             // that it has none: what is sent to nobody meanwhile goes to that peer.
-            if self.datagram_network.is_some() || matches!(Kind::of(&socket)?, Kind::Stream { .. }) {
+            if self.datagram_network.is_some() || is_stream {
                 connect_unspec(&socket)?;
             }
             self.destinations.forget(&socket);
@@ -50,7 +50,7 @@ impl Interceptor {
             return Err(Errno::AFNOSUPPORT.into());
         }
         let to = somebody(to);
-        if matches!(Kind::of(&socket)?, Kind::Datagram { .. }) {
+        if !is_stream {
             return self.connect_datagrams(&socket, holder, six, to);
         }
         // Asked again about the same connection, the kernel says how it is doing.
@@ -308,7 +308,7 @@ fn connect_without_waiting(socket: &OwnedFd, via: SocketAddr) -> Result<bool, Er
     // The flag is the open file's, so the caller's too, for a moment in which it waits for this call.
     fcntl_setfl(socket, flags | OFlags::NONBLOCK)?;
     let mut done = connect(socket, &via);
-    if matches!(done, Err(Errno::INPROGRESS | Errno::ALREADY)) && is_writable(socket) {
+    if matches!(done, Err(Errno::INPROGRESS | Errno::ALREADY)) {
         // On this machine it mostly is done by now. Asked again, the kernel says how it went.
         done = connect(socket, &via);
     }
@@ -318,9 +318,4 @@ fn connect_without_waiting(socket: &OwnedFd, via: SocketAddr) -> Result<bool, Er
         Err(Errno::INPROGRESS | Errno::ALREADY) => Ok(false),
         Err(errno) => Err(errno),
     }
-}
-
-fn is_writable(socket: &OwnedFd) -> bool {
-    let mut asked = [PollFd::new(socket, PollFlags::OUT)];
-    poll(&mut asked, Some(&Timespec::default())).is_ok_and(|ready| ready > 0)
 }

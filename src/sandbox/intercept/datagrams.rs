@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 
+use rustix::buffer::spare_capacity;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SocketAddrAny, recvfrom};
 
@@ -182,16 +183,15 @@ impl Interceptor {
     }
 
     pub(super) fn receive_now(&mut self, socket: OwnedFd, incoming: Incoming) -> Result<Answer, Errno> {
-        let mut data = vec![0; usize::from(u16::MAX)];
+        let mut data = Vec::with_capacity(usize::from(u16::MAX));
         let peek = incoming.flags & libc::MSG_PEEK.cast_unsigned();
         let flags = RecvFlags::from_bits_retain(peek) | RecvFlags::DONTWAIT;
-        let (length, _, sender) = match recvfrom(&socket, &mut data[..], flags) {
+        let (length, _, sender) = match recvfrom(&socket, spare_capacity(&mut data), flags) {
             Err(Errno::AGAIN) if !is_impatient(&socket, incoming.flags)? => {
                 return Ok(Answer::Later(socket, Deed::Receive(incoming)));
             }
             other => other?,
         };
-        data.truncate(length);
         let sender = sender.and_then(|sender| SocketAddr::try_from(sender).ok());
         let sender = sender.ok_or(Errno::INVAL)?;
         let real = if self.is_names(sender) { incoming.asked } else { self.relays.place(sender) };

@@ -9,16 +9,40 @@ use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pid
 
 /// What a thread has open under this number. The caller's only if the caller still waits afterwards.
 pub(in crate::sandbox) fn fetch(pid: u32, number: i32) -> Result<OwnedFd, Errno> {
-    if number < 0 {
-        return Err(Errno::BADF);
+    LastCaller::default().fetch(pid, number)
+}
+
+/// The thread that called last, which mostly is the next one, too.
+#[derive(Debug, Default)]
+pub(super) struct LastCaller(Option<(u32, OwnedFd)>);
+
+impl LastCaller {
+    /// As [`fetch`].
+    pub(super) fn fetch(&mut self, pid: u32, number: i32) -> Result<OwnedFd, Errno> {
+        if number < 0 {
+            return Err(Errno::BADF);
+        }
+        if let Some((_, thread)) = self.0.as_ref().filter(|(known, _)| *known == pid) {
+            match pidfd_getfd(thread, number, PidfdGetfdFlags::empty()) {
+                // It has ended, and another one has its number.
+                Err(Errno::SRCH) => {}
+                fetched => return fetched,
+            }
+        }
+        // `PIDFD_THREAD` of `linux/pidfd.h`: threads can have descriptors of their own. Since Linux 6.9.
+        let thread = PidfdFlags::from_bits_retain(libc::O_EXCL.cast_unsigned());
+        let thread = match pidfd_open(number_of(pid)?, thread) {
+            // That of the process may outlive the thread, so it is not kept.
+            Err(Errno::INVAL) => {
+                let process = pidfd_open(number_of(leader(pid)?)?, PidfdFlags::empty())?;
+                return pidfd_getfd(process, number, PidfdGetfdFlags::empty());
+            }
+            other => other?,
+        };
+        let fetched = pidfd_getfd(&thread, number, PidfdGetfdFlags::empty());
+        self.0 = Some((pid, thread));
+        fetched
     }
-    // `PIDFD_THREAD` of `linux/pidfd.h`: threads can have descriptors of their own. Since Linux 6.9.
-    let thread = PidfdFlags::from_bits_retain(libc::O_EXCL.cast_unsigned());
-    let process = match pidfd_open(number_of(pid)?, thread) {
-        Err(Errno::INVAL) => pidfd_open(number_of(leader(pid)?)?, PidfdFlags::empty()),
-        other => other,
-    }?;
-    pidfd_getfd(process, number, PidfdGetfdFlags::empty())
 }
 
 /// Whether that can be. This process may do to itself whatever it may do to others, so a refusal is no question of rights.

@@ -3,7 +3,10 @@
 //! They share a socket (`SOCK_SEQPACKET`) beside the command's own: each packet is one of these as JSON.
 
 use std::fmt::{self, Write as _};
+use std::fs::File;
+use std::io::Read as _;
 use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
 
 use serde::{Deserialize, Serialize};
 
@@ -50,6 +53,18 @@ pub struct Flow {
     pub by: ProgramName,
 }
 
+/// Datagrams of a command that are to go to a place ([`Told::Datagrams`]).
+#[derive(Debug)]
+pub struct Datagrams {
+    /// A number that no other place has.
+    pub token: u64,
+    pub to: SocketAddr,
+    /// Who sends the first one.
+    pub by: ProgramName,
+    /// Where they arrive, each from the socket of the command that it goes back to; what is sent back by it comes from that place.
+    pub socket: OwnedFd,
+}
+
 /// What a process calls itself (`/proc/PID/comm`, proc(5)), padded with zeros: its word, and good for people only.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ProgramName([u8; 16]);
@@ -58,9 +73,11 @@ impl ProgramName {
     /// That of a thread.
     pub(super) fn of(pid: u32) -> Self {
         #[expect(clippy::disallowed_methods, reason = "a file of the kernel")]
-        let text = std::fs::read(format!("/proc/{pid}/comm")).unwrap_or_default();
+        let file = File::open(format!("/proc/{pid}/comm"));
         let mut name = [0; 16];
-        text.iter().filter(|byte| **byte != b'\n').zip(&mut name).for_each(|(byte, to)| *to = *byte);
+        let got = file.and_then(|mut file| file.read(&mut name)).unwrap_or(0);
+        // The end of the line.
+        name[got.saturating_sub(1)] = 0;
         Self(name)
     }
 }

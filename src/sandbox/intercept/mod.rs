@@ -14,9 +14,10 @@
 //! What holds a command that does not play along:
 //! - Its datagram sockets, and those that answer about names, belong to a network namespace that has only a loopback device
 //!   (`datagram_network.rs`), where one can be made.
-//! - Its IP sockets are made by the supervisor and bound to the loopback device before the command has them, but those of TCP
-//!   where its servers are to be reached (`Rules::open`). The filter refuses to change that, and all options by which the
-//!   kernel sends elsewhere than to an address that was looked at: source routes, routing headers, memberships.
+//! - Where its network leads elsewhere, or descriptors cannot be fetched, its IP sockets are made by the supervisor and bound to the
+//!   loopback device before the command has them, but those of TCP where its servers are to be reached (`Rules::open`).
+//! - The filter refuses to bind a socket to a device, and all options by which the kernel sends elsewhere than to an address that was
+//!   looked at: source routes, routing headers, memberships.
 //! - The supervisor sends in the command's place, whatever the family of the socket: control data can name a device, and go
 //!   before the one that a socket is bound to. It reads the command's memory once.
 //! - The kernel goes on with calls that connect or bind sockets of other families. A race of another thread can put an IP
@@ -70,12 +71,12 @@ use answer::{Answer, Deed, Halt, Pending, errno_of};
 use call::Network;
 use channel::Channel;
 pub use datagram_network::DatagramNetwork;
+use descriptor::LastCaller;
 pub use descriptor::can_fetch;
-use descriptor::fetch;
 use destinations::Destinations;
 use half_open::HalfOpen;
 use listeners::Listeners;
-pub use messages::{Counts, Flow, Mark, ProgramName, Told, Wanted};
+pub use messages::{Counts, Datagrams, Flow, Mark, ProgramName, Told, Wanted};
 use own_ports::{Holder, OwnPorts};
 pub use proxy_socket::ProxySocket;
 use relays::Relays;
@@ -111,6 +112,7 @@ pub struct Interceptor {
     destinations: Destinations,
     relays: Relays,
     own: OwnPorts,
+    last_caller: LastCaller,
     /// Where descriptors cannot be fetched.
     table: Option<SocketTable>,
     waiting: HashMap<u64, Pending>,
@@ -149,6 +151,7 @@ impl Interceptor {
             destinations: Destinations::new().step(step)?,
             relays: Relays::default(),
             own: OwnPorts::default(),
+            last_caller: LastCaller::default(),
             table: SocketTable::if_needed(rules.strict),
             waiting: HashMap::new(),
             undecided: HashMap::new(),
@@ -260,7 +263,7 @@ impl Interceptor {
                 Ok(Lookup::Open(socket)) => Ok(socket),
                 Err(errno) => Err(errno),
             },
-            None => fetch(holder.pid, holder.number),
+            None => self.last_caller.fetch(holder.pid, holder.number),
         };
         match call {
             Network::Socket { .. } => Err(Errno::NOSYS.into()),

@@ -467,6 +467,21 @@ fn interception_asks_about_addresses_and_nothing_else() {
     assert_eq!(ask(libc::SYS_socket, [inet, raw, 1, 0, 0, 0]), EPERM);
     assert_eq!(ask(libc::SYS_socket, [inet, 1, 262, 0, 0, 0]), EPROTONOSUPPORT);
     assert_eq!(ask(libc::SYS_socket, [unix, 1, 0, 0, 0, 0]), EACCES);
+    // Kinds are refused in any case; whether the others are asked about is a rule of its own.
+    for (sockets, expected) in [(Sockets::Inet, ALLOW), (Sockets::Asked, ASK)] {
+        let program = filter(Rules { sockets, intercepted: true, ..ENCLOSED });
+        let ask =
+            |family, kind, protocol| run(&program, ARCH, libc::SYS_socket as u32, [family, kind, protocol, 0, 0, 0]);
+        for family in [inet, 10] {
+            assert_eq!(
+                [(1, 0), (1, 6), (dgram, 17)].map(|(kind, protocol)| ask(family, kind, protocol)),
+                [expected; 3]
+            );
+            assert_eq!([ask(family, raw, 1), ask(family, 5, 132), ask(family, 6, 33)], [EPERM; 3]);
+            assert_eq!([ask(family, dgram, 1), ask(family, dgram, 136), ask(family, 1, 262)], [EPROTONOSUPPORT; 3]);
+        }
+        assert_eq!([ask(unix, 1, 0), ask(16, raw, 0), ask(40, 1, 0)], [ALLOW, ALLOW, EACCES]);
+    }
     let fast = libc::MSG_FASTOPEN as u64;
     for (call, at) in [(libc::SYS_sendto, 3), (libc::SYS_sendmsg, 2), (libc::SYS_sendmmsg, 3)] {
         let mut args = [3, 4096, 1, 0, 4096, 16];
@@ -504,6 +519,7 @@ fn interception_asks_about_addresses_and_nothing_else() {
     assert_eq!(seal(libc::SYS_connect, marked), ALLOW);
     let only = super::interception();
     assert_eq!(run(&only, ARCH, libc::SYS_socket as u32, [unix, 1, 0, 0, 0, 0]), ALLOW);
+    assert_eq!(run(&only, ARCH, libc::SYS_socket as u32, [inet, 1, 0, 0, 0, 0]), ASK);
     assert_eq!(run(&only, ARCH, libc::SYS_connect as u32, [3, 4096, 16, 0, 0, 0]), ASK);
     assert_eq!(run(&only, ARCH, libc::SYS_mount as u32, [0; 6]), ALLOW);
     assert_eq!(run(&only, ARCH, libc::SYS_seccomp as u32, [1, 8, 0, 0, 0, 0]), EBUSY);

@@ -8,8 +8,6 @@ use pretty_assertions::assert_eq;
 use serde_json::json;
 
 use super::{Ran, World, everywhere, own_network};
-use crate::harness::Server;
-use crate::schema::NEWEST_HANDSHAKE;
 use crate::tree::Tree;
 
 const SECRET: &str = "ghp_0123456789abcdefghijABCDEFGHIJ0123";
@@ -137,14 +135,12 @@ fn logs_of_a_server_hold_no_secret() {
         tree.file("work/a", "");
         lay_out(tree.root());
         fs::set_permissions(tree.path("secret"), fs::Permissions::from_mode(0o600)).unwrap();
-        let (script, dir) = (tree.text("credentials.sh"), tree.text(""));
-        let wrapper = [&["unshare"], &own_network()[..], &["sh", &script, &dir]].concat();
-        let (allow, audit) = (format!("{}:rw", tree.text("work")), tree.text("audit.log"));
+        let audit = tree.text("audit.log");
         let credential = format!("GH_TOKEN=file:{}", tree.text("secret"));
-        let flags = ["--allow", &allow, "--sandbox", world.setting.tier, "--audit", &audit, "--log-level", "trace"];
+        let flags = ["--audit", &audit, "--log-level", "trace"];
         let rules =
             ["--allow-net", "api.example.com", "--credential", &credential, "--for", "https://api.example.com/**"];
-        let mut server = Server::start_under(&tree, &wrapper, &[&flags[..], &rules].concat()).opened(NEWEST_HANDSHAKE);
+        let mut server = world.serve(&tree, "credentials.sh", &[&flags[..], &rules].concat());
         let line = "curl -sS https://api.example.com/echo -H \"Authorization: Bearer $GH_TOKEN\" | grep -c $GH_TOKEN";
         let said = server.call("execute_command", json!({"command": line}));
         assert_eq!(said.text(), "1\n[exit code: 0]");

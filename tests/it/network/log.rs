@@ -7,10 +7,8 @@ use std::path::{Path, PathBuf};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
-use super::{CONNECT, RULES, World, everywhere, own_network};
-use crate::harness::Server;
+use super::{CONNECT, RULES, World, everywhere};
 use crate::interception::NOBODY;
-use crate::schema::NEWEST_HANDSHAKE;
 use crate::tree::Tree;
 
 /// A directory for logs, of whoever runs the server.
@@ -78,17 +76,10 @@ fn a_line_says_whose_call_it_was_where_calls_are_numbered() {
         }
         let tree = Tree::new();
         tree.file("work/connect.py", CONNECT);
-        for name in ["servers.py", "world.sh"] {
-            fs::copy(world.tree.path().join(name), tree.path(name)).unwrap();
-        }
-        let (script, dir, logs) = (tree.text("world.sh"), tree.text(""), place(world));
-        let wrapper = [&["unshare"], &own_network()[..], &["sh", &script, &dir]].concat();
-        let allow = format!("{}:rw", tree.text("work"));
+        let logs = place(world);
         let (net, audit) = (logs.join("net.log"), logs.join("audit.log"));
         let named = ["--net-log", net.to_str().unwrap(), "--audit", audit.to_str().unwrap()];
-        let flags = ["--allow", &allow, "--sandbox", world.setting.tier];
-        let mut server =
-            Server::start_under(&tree, &wrapper, &[&flags[..], &named, &RULES].concat()).opened(NEWEST_HANDSHAKE);
+        let mut server = world.serve(&tree, "world.sh", &[&named[..], &RULES].concat());
         let line = |port: u16| format!("python3 connect.py example.org {port}");
         server.call("execute_command", json!({"command": line(1)}));
         let begun = server.call("execute_command", json!({"command": line(2), "background": true}));
