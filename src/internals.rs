@@ -22,7 +22,7 @@ pub mod config {
 }
 
 pub mod documents {
-    pub use crate::documents::answer;
+    pub use crate::documents::{Answer, Kind, Part, Question, answer, kind, read_answer};
 }
 
 pub mod edit {
@@ -32,7 +32,8 @@ pub mod edit {
 pub mod exec {
     pub use crate::exec::{
         Background, BackgroundCommands, Captured, Command, Counts, Ending, ExecError, Exit, Foreground, Intercepted,
-        Interception, Launcher, News, Outcome, Program, ProgramStatus, READER_ARGUMENT, Resident, Slots, Stage, State, place_of, serve_reader,
+        Interception, Launcher, News, Outcome, Program, ProgramStatus, READER_ARGUMENT, Resident, Slots, Stage, State,
+        place_of, serve_reader,
     };
 }
 

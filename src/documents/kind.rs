@@ -1,10 +1,12 @@
 //! What a file is, by what it holds, and what its name says that it is.
 
+use serde::{Deserialize, Serialize};
+
 use super::picture::Size;
 use crate::text::mime::media;
 
 /// What can be read apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub enum Kind {
     Picture,
     Notebook,
@@ -77,7 +79,9 @@ pub fn picture_size(head: &[u8]) -> Option<Size> {
                     // Bytes of this value fill up.
                     [0xff, 0xff] => at += 1,
                     // 0xc4, 0xc8 and 0xcc begin tables.
-                    [0xff, 0xc0..=0xc3 | 0xc5..=0xc7 | 0xc9..=0xcb | 0xcd..=0xcf] => break (big(at + 7)?, big(at + 5)?),
+                    [0xff, 0xc0..=0xc3 | 0xc5..=0xc7 | 0xc9..=0xcb | 0xcd..=0xcf] => {
+                        break (big(at + 7)?, big(at + 5)?);
+                    }
                     [0xff, _] => at += 2 + big(at + 2)? as usize,
                     _ => return None,
                 }

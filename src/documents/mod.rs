@@ -18,15 +18,22 @@ pub use kind::{Kind, claimed, kind, picture_size};
 pub use parts::Pages;
 pub use picture::{Region, Shown, Size};
 
+/// What of a file is asked for; nothing is all of it.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize)]
+pub struct Part {
+    /// Of a picture.
+    pub region: Option<Region>,
+    /// Of a document.
+    pub pages: Option<Pages>,
+}
+
 /// What a reader is asked.
 #[derive(Debug, Deserialize, Serialize)]
-pub enum Question {
-    /// The picture, or this part of it, in a size that clients can show.
-    Picture { region: Option<Region>, memory_bytes: u64 },
-    /// The text of these pages, sheets, slides or cells.
-    Notebook { pages: Option<Pages> },
-    Pdf { pages: Option<Pages> },
-    Office { pages: Option<Pages> },
+pub struct Question {
+    pub kind: Kind,
+    pub part: Part,
+    /// What it may take to decode a picture.
+    pub memory_bytes: u64,
 }
 
 /// What it says: this as a line of JSON, and behind it the bytes.
@@ -46,12 +53,12 @@ pub enum Answer {
 pub fn answer(question: &str, bytes: &[u8]) -> Vec<u8> {
     let answered = serde_json::from_str(question).map_err(|error| Fault::broken("the question", &error));
     let (answer, payload) = answered
-        .and_then(|question| {
-            let text = match question {
-                Question::Picture { region, memory_bytes } => return picture::shown(bytes, region, memory_bytes),
-                Question::Notebook { pages } => notebook::text(bytes, pages),
-                Question::Pdf { pages } => pdf::text(bytes, pages),
-                Question::Office { pages } => office::text(bytes, pages),
+        .and_then(|Question { kind, part: Part { region, pages }, memory_bytes }| {
+            let text = match kind {
+                Kind::Picture => return picture::shown(bytes, region, memory_bytes),
+                Kind::Notebook => notebook::text(bytes, pages),
+                Kind::Pdf => pdf::text(bytes, pages),
+                Kind::Office => office::text(bytes, pages),
             };
             text.map(|text| (Answer::Text, text.into_bytes()))
         })

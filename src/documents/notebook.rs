@@ -14,7 +14,9 @@ pub fn text(bytes: &[u8], pages: Option<Pages>) -> Result<String, Fault> {
     let notebook: Value = serde_json::from_slice(bytes).map_err(|error| Fault::broken("its JSON", &error))?;
     if notebook["nbformat"].as_u64() != Some(4) {
         let got = &notebook["nbformat"];
-        return Err(Fault::new(format!("is no notebook of nbformat 4: `nbformat` is {got}; `encoding` reads it as text")));
+        return Err(Fault::new(format!(
+            "is no notebook of nbformat 4: `nbformat` is {got}; `encoding` reads it as text"
+        )));
     }
     let cells = notebook["cells"].as_array().map(Vec::as_slice).unwrap_or_default();
     let mut parts = Parts::default();
@@ -36,7 +38,9 @@ fn output(parts: &mut Parts, output: &Value) -> Result<(), Fault> {
     match output["output_type"].as_str() {
         Some("stream") => add(parts, &joined(&output["text"])),
         Some("error") => match joined(&output["traceback"]) {
-            none if none.is_empty() => add(parts, &format!("{}: {}", joined(&output["ename"]), joined(&output["evalue"]))),
+            none if none.is_empty() => {
+                add(parts, &format!("{}: {}", joined(&output["ename"]), joined(&output["evalue"])))
+            }
             traceback => add(parts, &traceback),
         },
         _ => data(parts, output["data"].as_object().unwrap_or(&Map::new())),
@@ -50,7 +54,8 @@ fn data(parts: &mut Parts, data: &Map<String, Value>) -> Result<(), Fault> {
         if media_type == "text/plain" {
             add(parts, &value)?;
         } else if media_type.starts_with("image/") {
-            let bytes = STANDARD.decode(value.split_whitespace().collect::<String>()).unwrap_or_else(|_| value.into_bytes());
+            let bytes =
+                STANDARD.decode(value.split_whitespace().collect::<String>()).unwrap_or_else(|_| value.into_bytes());
             let size = picture_size(&bytes).map(|Size { width, height }| format!(", {width} x {height} pixels"));
             parts.line(&format!("[{media_type}{}, {} bytes]", size.unwrap_or_default(), bytes.len()))?;
         } else if !data.contains_key("text/plain") {

@@ -19,9 +19,9 @@ impl FromStr for Pages {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
-        let (first, last) = text.split_once('-').map_or((text, Some(text)), |(first, last)| {
-            (first, Some(last).filter(|last| !last.trim().is_empty()))
-        });
+        let (first, last) = text
+            .split_once('-')
+            .map_or((text, Some(text)), |(first, last)| (first, Some(last).filter(|last| !last.trim().is_empty())));
         let number = |text: &str| text.trim().parse().map_err(drop);
         let (first, last) = (number(first)?, last.map(number).transpose()?);
         if first == 0 || last.is_some_and(|last| last < first) {

@@ -24,13 +24,10 @@ pub fn text(bytes: &[u8], pages: Option<Pages>) -> Result<String, Fault> {
         let read = catch_unwind(AssertUnwindSafe(|| {
             output_doc_page(&document, &mut PlainTextOutput::new(&mut text), numbers[number - 1])
         }));
-        let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+        let mut lines: Vec<&str> = text.trim().lines().map(str::trim_end).collect();
         // One blank line says as much as many.
-        for block in lines.chunk_by(|one, next| !(one.is_empty() && next.is_empty())) {
-            for line in block {
-                parts.line(line)?;
-            }
-        }
+        lines.dedup_by(|next, line| next.is_empty() && line.is_empty());
+        lines.into_iter().try_for_each(|line| parts.line(line))?;
         match read {
             Ok(Ok(())) if text.trim().is_empty() => parts.line("[this page has no text; it may be a picture]")?,
             Ok(Ok(())) => {}

@@ -31,7 +31,8 @@ impl Size {
         if longer <= longest {
             return self;
         }
-        let side = |side: u32| ((u64::from(side) * u64::from(longest) + u64::from(longer) / 2) / u64::from(longer)).max(1);
+        let side =
+            |side: u32| ((u64::from(side) * u64::from(longest) + u64::from(longer) / 2) / u64::from(longer)).max(1);
         Self { width: side(self.width) as u32, height: side(self.height) as u32 }
     }
 }
@@ -73,10 +74,11 @@ impl Form {
     }
 }
 
-/// The picture as [`super::Question::Picture`] asks for it.
+/// The picture as [`super::Question`] asks for it.
 pub fn shown(bytes: &[u8], region: Option<Region>, memory_bytes: u64) -> Result<(Answer, Vec<u8>), Fault> {
+    let too_large = || Fault::new(format!("needs more than {memory_bytes} bytes of memory to be decoded"));
     let broken = |error: ImageError| match error {
-        ImageError::Limits(_) => Fault::new(format!("needs more than {memory_bytes} bytes of memory to be decoded")),
+        ImageError::Limits(_) => too_large(),
         error => Fault::broken("the picture", &error),
     };
     let mut reader = ImageReader::new(Cursor::new(bytes))
@@ -90,6 +92,9 @@ pub fn shown(bytes: &[u8], region: Option<Region>, memory_bytes: u64) -> Result<
     let (width, height) = decoder.dimensions();
     if region.is_none() && bytes.len() <= MAX_PICTURE_BYTES && width.max(height) <= MAX_PICTURE_SIDE {
         return Ok((Answer::AsItIs, Vec::new()));
+    }
+    if decoder.total_bytes() > memory_bytes {
+        return Err(too_large());
     }
     let orientation = decoder.orientation().map_err(broken)?;
     let mut image = DynamicImage::from_decoder(decoder).map_err(broken)?;
@@ -124,7 +129,9 @@ fn inside([x, y, width, height]: Region, of: Size) -> Result<Region, Fault> {
     let part = [x, y, width.min(of.width.saturating_sub(x)), height.min(of.height.saturating_sub(y))];
     if part[2] == 0 || part[3] == 0 {
         let Size { width: all, height: high } = of;
-        return Err(Fault::new(format!("is {all} x {high} pixels, and `region` [{x}, {y}, {width}, {height}] lies outside of that")));
+        return Err(Fault::new(format!(
+            "is {all} x {high} pixels, and `region` [{x}, {y}, {width}, {height}] lies outside of that"
+        )));
     }
     Ok(part)
 }

@@ -2,7 +2,10 @@
 //!
 //! This program is started again, has the file as its standard input, walls itself in before it reads a byte of it
 //! (`sandbox::enclose`), and says what came of it through a pipe. It needs no launcher: it works where commands are off.
-#![expect(clippy::disallowed_methods, reason = "exec is the process door: this program is started again, by its own file")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "exec is the process door: this program is started again, by its own file"
+)]
 
 use std::ffi::OsString;
 use std::io;
@@ -46,7 +49,7 @@ pub enum ReaderError {
     Unwalled(String),
     #[error("the program that reads it failed on it: {0}")]
     Failed(String),
-    #[error("reading it takes more than {READER_CPU_SECS} s of computing")]
+    #[error("that takes more than {READER_CPU_SECS} s of computing, or {READER_TIMEOUT_SECS} s in all")]
     TooSlow,
     #[error("what comes out of it is more than {0} bytes")]
     TooLong(usize),
@@ -151,10 +154,7 @@ impl Drop for Running {
 }
 
 /// The whole life of a reader: `words` are the arguments behind the first, `answer` does the work.
-pub fn serve_reader(
-    words: impl Iterator<Item = OsString>,
-    answer: impl FnOnce(&str, Vec<u8>) -> Vec<u8>,
-) -> ExitCode {
+pub fn serve_reader(words: impl Iterator<Item = OsString>, answer: impl FnOnce(&str, Vec<u8>) -> Vec<u8>) -> ExitCode {
     let words: Vec<String> = words.map(|word| word.to_string_lossy().into_owned()).collect();
     let [parent, memory, most, question] = &words[..] else { return ExitCode::FAILURE };
     let parent = parent.parse().ok().and_then(Pid::from_raw);

@@ -27,6 +27,16 @@ pub fn enclose(parent: Pid, memory_bytes: u64, cpu_secs: u64) -> Result<(), Faul
     let (_, nowhere) = rustix::pipe::pipe().step("pipe")?;
     rustix::stdio::dup2_stderr(nowhere).step("stderr")?;
     set_dumpable_behavior(DumpableBehavior::NotDumpable).step("PR_SET_DUMPABLE")?;
+    capabilities::drop_all().step("drop capabilities")?;
+    set_no_new_privs(true).step("PR_SET_NO_NEW_PRIVS")?;
+    if let Some(abi) = abi().filter(|abi| *abi >= LEAST_ABI) {
+        let scopes = abi >= SCOPES_ABI;
+        let options =
+            Options { scope_signals: scopes, scope_abstract_sockets: scopes, reading: true, refuse_tcp: true, abi };
+        let nothing = landlock::ruleset(&[], options);
+        let nothing = nothing.map_err(|error| Fault::because("Landlock", &error.to_string()))?;
+        nothing.restrict().step("enter the Landlock domain")?;
+    }
     // SIGXCPU, which says why, comes first, and SIGKILL a second later.
     let limits = [
         (Resource::Data, memory_bytes, memory_bytes),
@@ -39,21 +49,6 @@ pub fn enclose(parent: Pid, memory_bytes: u64, cpu_secs: u64) -> Result<(), Faul
     for (resource, current, maximum) in limits {
         let limit = Rlimit { current: Some(current), maximum: Some(maximum) };
         setrlimit(resource, limit).step_with(|| format!("limit {resource:?}"))?;
-    }
-    capabilities::drop_all().step("drop capabilities")?;
-    set_no_new_privs(true).step("PR_SET_NO_NEW_PRIVS")?;
-    if let Some(abi) = abi().filter(|abi| *abi >= LEAST_ABI) {
-        let scopes = abi >= SCOPES_ABI;
-        let options = Options {
-            scope_signals: scopes,
-            scope_abstract_sockets: scopes,
-            reading: true,
-            refuse_tcp: true,
-            abi,
-        };
-        let nothing = landlock::ruleset(&[], options);
-        let nothing = nothing.map_err(|error| Fault::because("Landlock", &error.to_string()))?;
-        nothing.restrict().step("enter the Landlock domain")?;
     }
     sys::seccomp::install(&seccomp::computing()).step("install the filter")
 }

@@ -7,27 +7,21 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use super::{Context, Reply};
-use crate::documents::{Answer, Kind, Pages, Question, Region, Shown, Size, claimed, kind, picture_size, read_answer};
+use crate::budget::Purpose;
+use crate::documents::{Answer, Kind, Part, Question, Shown, Size, claimed, kind, picture_size, read_answer};
 use crate::error::Error;
 use crate::exec::{ReaderError, ReaderLimits, read_apart};
-use crate::budget::Purpose;
 use crate::fs::{FsError, Reader};
 use crate::limits::{
     DOCUMENT_HEAD_BYTES, DOCUMENT_MEMORY_BYTES, DOCUMENT_MEMORY_COPIES, MAX_ANSWER_BYTES, MAX_DOCUMENT_BYTES,
-    MAX_PICTURE_BYTES, MAX_PICTURE_SIDE, MAX_READER_MEMORY_BYTES, PICTURE_BYTES_PER_PIXEL, PICTURE_BYTES_PER_SCALED_PIXEL,
+    MAX_PICTURE_BYTES, MAX_PICTURE_SIDE, MAX_READER_MEMORY_BYTES, PICTURE_BYTES_PER_PIXEL,
+    PICTURE_BYTES_PER_SCALED_PIXEL,
 };
 use crate::policy::{Checked, Read};
 use crate::protocol::Content;
 use crate::text::encoding::is_binary;
 use crate::text::escape::show_path;
 use crate::text::mime::media;
-
-/// What of a file is asked for.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Part {
-    pub region: Option<Region>,
-    pub pages: Option<Pages>,
-}
 
 /// What came of a picture or a document.
 pub enum Made {
@@ -38,7 +32,8 @@ pub enum Made {
 }
 
 /// Other tools, which look for text, see its lines.
-const NOTEBOOK_NOTE: &str = "[cells and outputs; `encoding: \"utf-8\"` reads the JSON, whose lines grep_files and edit_file go by]";
+const NOTEBOOK_NOTE: &str =
+    "[cells and outputs; `encoding: \"utf-8\"` reads the JSON, whose lines grep_files and edit_file go by]";
 
 /// Whether the name says that this is for [`read`].
 pub fn is_claimed(file: &Checked<Read>) -> bool {
@@ -56,27 +51,18 @@ pub fn read(context: &Context<'_>, file: &Checked<Read>, part: Part) -> Result<O
     let Some(kind) = kind(name(file), &head, &tail) else {
         return claimed(name(file)).map_or(Ok(None), |claim| Err(is_not(file, claim, &head)));
     };
-    let (question, memory_bytes) = match kind {
-        Kind::Picture => {
-            let size = picture_size(&head);
-            let is_small = size.is_some_and(|size| size.width.max(size.height) <= MAX_PICTURE_SIDE);
-            if part.region.is_none() && is_small && file.size() <= MAX_PICTURE_BYTES as u64 {
-                return Ok(Some(Made::Nothing));
-            }
-            let memory_bytes = memory(context, size.map_or(usize::MAX, pixels));
-            (Question::Picture { region: part.region, memory_bytes: memory_bytes as u64 }, memory_bytes)
+    let wanted = if kind == Kind::Picture {
+        let size = picture_size(&head);
+        let is_small = size.is_some_and(|size| size.width.max(size.height) <= MAX_PICTURE_SIDE);
+        if part.region.is_none() && is_small && file.size() <= MAX_PICTURE_BYTES as u64 {
+            return Ok(Some(Made::Nothing));
         }
-        Kind::Notebook | Kind::Pdf | Kind::Office => {
-            let copies = (file.size() as usize).saturating_mul(DOCUMENT_MEMORY_COPIES);
-            let pages = part.pages;
-            let question = match kind {
-                Kind::Notebook => Question::Notebook { pages },
-                Kind::Pdf => Question::Pdf { pages },
-                Kind::Office | Kind::Picture => Question::Office { pages },
-            };
-            (question, memory(context, copies))
-        }
+        size.map_or(usize::MAX, pixels)
+    } else {
+        (file.size() as usize).saturating_mul(DOCUMENT_MEMORY_COPIES)
     };
+    let memory_bytes = memory(context, wanted);
+    let question = Question { kind, part, memory_bytes: memory_bytes as u64 };
     let limits = ReaderLimits { memory_bytes, file_bytes: MAX_DOCUMENT_BYTES, answer_bytes: MAX_ANSWER_BYTES };
     let question = serde_json::to_string(&question).map_err(Error::output)?;
     let held = context.room().take(memory_bytes)?;
@@ -96,7 +82,7 @@ pub fn read(context: &Context<'_>, file: &Checked<Read>, part: Part) -> Result<O
         }
         (Answer::Fault(reason), _) => Err(Error::Unsuitable {
             message: format!("`{}` {reason}", show_path(file.shown())),
-            hint: "if it is meant to be so, use a command that knows its format".into(),
+            hint: "ask for what there is, or use a command that knows its format".into(),
         }),
     }
 }
@@ -154,7 +140,10 @@ fn is_not(file: &Checked<Read>, claim: &str, head: &[u8]) -> Error {
         _ => ("text", "`encoding`, such as utf-8, reads it as text"),
     };
     let (path, size) = (show_path(file.shown()), file.size());
-    Error::Unsuitable { message: format!("`{path}` is named like {claim}, and is {is} ({size} bytes)"), hint: hint.into() }
+    Error::Unsuitable {
+        message: format!("`{path}` is named like {claim}, and is {is} ({size} bytes)"),
+        hint: hint.into(),
+    }
 }
 
 fn refused(file: &Checked<Read>, error: ReaderError) -> Error {

@@ -59,9 +59,8 @@ fn from_memory(
     if std::str::from_utf8(&bytes).is_err() {
         room.cover(&mut held, bytes.len() * DECODING_COPIES)?;
     }
-    let decoded = encoding::detect_and_decode(bytes, forced).map_err(|error| {
-        if forced.is_some() { Error::from(error) } else { no_lines(file) }
-    })?;
+    let decoded = encoding::detect_and_decode(bytes, forced)
+        .map_err(|error| if forced.is_some() { Error::from(error) } else { no_lines(file) })?;
     Ok(of_text(&decoded.text, decoded.encoding, page, most, size)?.holding(held))
 }
 

@@ -8,11 +8,11 @@ use base64::engine::general_purpose::STANDARD;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::documents::{self, Made, Part};
+use super::documents::{self, Made};
 use super::page::{self, note, too_large};
 use super::shown_output::most_bytes;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight, hash};
-use crate::documents::Region;
+use crate::documents::{Part, Region};
 use crate::error::Error;
 use crate::exec::LOGS;
 use crate::fs;
@@ -88,13 +88,16 @@ fn read(context: &Context<'_>, file: &Checked<Read>, params: &Params) -> Result<
     if forced.is_none() && may_be {
         match documents::read(context, file, part)? {
             Some(Made::Picture(reply)) => return Ok(reply),
-            Some(Made::Text(text)) => return page::of_text(&text, Encoding::UTF_8, page.unwrap_or(WHOLE), most, file.size()),
+            Some(Made::Text(text)) => {
+                return page::of_text(&text, Encoding::UTF_8, page.unwrap_or(WHOLE), most, file.size());
+            }
             Some(Made::Nothing) | None => {}
         }
     }
     if is_partial {
         let path = show_path(file.shown());
-        let message = format!("`region` and `pages` of read_file are for pictures and documents, and `{path}` is neither");
+        let message =
+            format!("`region` and `pages` of read_file are for pictures and documents, and `{path}` is neither");
         return Err(Error::params(message));
     }
     match page {
@@ -105,7 +108,11 @@ fn read(context: &Context<'_>, file: &Checked<Read>, params: &Params) -> Result<
 
 fn part(params: &Params) -> Result<Part, Error> {
     let pages = params.pages.as_ref().map(|pages| {
-        let wrong = || format!("`pages` of read_file is \"{pages}\"; it must be one number from 1 or a range, such as 3, 3-7 or 3-");
+        let wrong = || {
+            format!(
+                "`pages` of read_file is \"{pages}\"; it must be one number from 1 or a range, such as 3, 3-7 or 3-"
+            )
+        };
         pages.parse().map_err(|()| Error::params(wrong()))
     });
     Ok(Part { region: params.region, pages: pages.transpose()? })
@@ -173,12 +180,7 @@ fn whole(context: &Context<'_>, file: &Checked<Read>, forced: Option<&str>, most
 }
 
 /// As text, as a picture or sound, or as bytes.
-fn by_content(
-    context: &Context<'_>,
-    file: &Checked<Read>,
-    bytes: Vec<u8>,
-    most: usize,
-) -> Result<Reply<()>, Error> {
+fn by_content(context: &Context<'_>, file: &Checked<Read>, bytes: Vec<u8>, most: usize) -> Result<Reply<()>, Error> {
     let size = bytes.len();
     let is_binary = encoding::is_binary(&bytes);
     if !is_binary && std::str::from_utf8(&bytes).is_ok() {
@@ -226,7 +228,9 @@ fn too_large_blob(context: &Context<'_>, file: &Checked<Read>, media_type: &str)
     let hash = hash::of_file(file, context.cancel)?.map(|hash| format!(", SHA-256 {hash}")).unwrap_or_default();
     let (path, size) = (show_path(file.shown()), file.size());
     Ok(Error::Unsuitable {
-        message: format!("`{path}` is {media_type}, {size} bytes{hash}; binary files over {MAX_BLOB_BYTES} bytes are not sent"),
+        message: format!(
+            "`{path}` is {media_type}, {size} bytes{hash}; binary files over {MAX_BLOB_BYTES} bytes are not sent"
+        ),
         hint: "use a command that knows its format".into(),
     })
 }

@@ -34,7 +34,8 @@ struct Book {
 
 pub fn write(package: &mut Package<'_>, main: &str, pages: Option<Pages>, parts: &mut Parts) -> Result<(), Fault> {
     let relations = package.relations(main)?;
-    let target = |kind: &str| relations.values().find(|relation| relation.kind == kind).map(|found| found.target.as_str());
+    let target =
+        |kind: &str| relations.values().find(|relation| relation.kind == kind).map(|found| found.target.as_str());
     let mut book = Book { day_zero: DAY_ZERO[0], ..Book::default() };
     let sheets = sheets(package.part(main)?, &mut book)?;
     if let Some(mut xml) = target("sharedStrings").map(|strings| package.part(strings)).transpose()? {
@@ -190,24 +191,28 @@ fn table(mut xml: Xml<'_, '_>, book: &Book, parts: &mut Parts) -> Result<(), Fau
     Ok(())
 }
 
-/// What a cell that has begun shows: of a formula the value that it had last.
+/// What a cell that has begun shows: of a formula the value that it had last, and itself if it never had one.
 fn value(xml: &mut Xml<'_, '_>, cell: &Element, book: &Book) -> Result<String, Fault> {
-    let (mut raw, mut is_value) = (String::new(), false);
+    let (mut raw, mut formula, mut open) = (String::new(), String::new(), String::new());
     while let Some(node) = xml.next()? {
         match node {
             Node::Open(element) if element.name == "is" => raw = text_of(xml, "is")?,
-            Node::Open(element) => is_value = element.name == "v",
-            Node::Text(text) if is_value => raw.push_str(&text),
+            Node::Open(element) => open = element.name,
+            Node::Text(text) if open == "v" => raw.push_str(&text),
+            Node::Text(text) if open == "f" => formula.push_str(&text),
             Node::Text(_) => {}
             Node::Close(name) if name == "c" => break,
-            Node::Close(_) => is_value = false,
+            Node::Close(_) => open.clear(),
         }
     }
     let shown = match cell.attribute("t") {
+        _ if raw.is_empty() && !formula.is_empty() => format!("={formula}"),
         "s" => raw.trim().parse().ok().and_then(|index: usize| book.strings.get(index).cloned()).unwrap_or_default(),
         "b" => if raw.trim() == "1" { "TRUE" } else { "FALSE" }.to_owned(),
         "" | "n" => match raw.trim().parse::<f64>() {
-            Ok(number) if cell.attribute("s").parse().is_ok_and(|style: usize| book.dates.get(style) == Some(&true)) => {
+            Ok(number)
+                if cell.attribute("s").parse().is_ok_and(|style: usize| book.dates.get(style) == Some(&true)) =>
+            {
                 date(number, book.day_zero).unwrap_or(raw)
             }
             Ok(number) => number.to_string(),

@@ -12,10 +12,13 @@ const MAX_LEVEL: usize = 9;
 
 pub fn write(package: &mut Package<'_>, main: &str, pages: Option<Pages>, parts: &mut Parts) -> Result<(), Fault> {
     if pages.is_some() {
-        return Err(Fault::new("is a Word document, which has no pages before it is printed; ask with `offset` and `limit`"));
+        return Err(Fault::new(
+            "is a Word document, which has no pages before it is printed; ask with `offset` and `limit`",
+        ));
     }
     let relations = package.relations(main)?;
-    let target = |kind: &str| relations.values().find(|relation| relation.kind == kind).map(|found| found.target.as_str());
+    let target =
+        |kind: &str| relations.values().find(|relation| relation.kind == kind).map(|found| found.target.as_str());
     let headings = target("styles").map(|styles| headings(package, styles)).transpose()?.unwrap_or_default();
     paragraphs::write(&mut package.part(main)?, &headings, parts)?;
     for kind in ["footnotes", "endnotes", "comments"] {
@@ -38,7 +41,11 @@ fn headings(package: &mut Package<'_>, styles: &str) -> Result<HashMap<String, u
             "style" => element.attribute("styleId").clone_into(&mut style),
             "name" => {
                 let name = element.attribute("val").to_ascii_lowercase();
-                let level = if name == "title" { Some(1) } else { name.strip_prefix("heading ").and_then(|level| level.parse().ok()) };
+                let level = if name == "title" {
+                    Some(1)
+                } else {
+                    name.strip_prefix("heading ").and_then(|level| level.parse().ok())
+                };
                 if let Some(level @ 1..=MAX_LEVEL) = level {
                     found.insert(style.clone(), level);
                 }
