@@ -53,7 +53,9 @@ impl Parts {
     }
 
     pub fn too_long() -> Fault {
-        Fault::new(format!("has more than {MAX_DOCUMENT_TEXT_BYTES} bytes of text; ask for less of it with `pages`"))
+        Fault::new(format!(
+            "has more than {MAX_DOCUMENT_TEXT_BYTES} bytes of text; ask for some of its `pages`, or convert it with a command"
+        ))
     }
 
     /// Adds text that ends its line.

@@ -51,6 +51,15 @@ pub fn read(context: &Context<'_>, file: &Checked<Read>, part: Part) -> Result<O
     let Some(kind) = kind(name(file), &head, &tail) else {
         return claimed(name(file)).map_or(Ok(None), |claim| Err(is_not(file, claim, &head)));
     };
+    let foreign = match (kind, part) {
+        (Kind::Picture, Part { pages: Some(_), .. }) => Some(("pages", "picture")),
+        (Kind::Notebook | Kind::Pdf | Kind::Office, Part { region: Some(_), .. }) => Some(("region", "document")),
+        _ => None,
+    };
+    if let Some((parameter, what)) = foreign {
+        let path = show_path(file.shown());
+        return Err(Error::params(format!("`{parameter}` of read_file means nothing here: `{path}` is a {what}")));
+    }
     let wanted = if kind == Kind::Picture {
         let size = picture_size(&head);
         let is_small = size.is_some_and(|size| size.width.max(size.height) <= MAX_PICTURE_SIDE);

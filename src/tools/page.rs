@@ -64,7 +64,7 @@ fn from_memory(
     Ok(of_text(&decoded.text, decoded.encoding, page, most, size)?.holding(held))
 }
 
-fn no_lines(file: &Checked<Read>) -> Error {
+pub fn no_lines(file: &Checked<Read>) -> Error {
     Error::Unsuitable {
         message: format!("`{}` is binary, so it has no lines", show_path(file.shown())),
         hint: "read it without offset and limit, or use a command that knows its format".into(),

@@ -33,7 +33,7 @@ pub struct Params {
     /// File
     #[schemars(extend("x-aliases" = ["file_path", "filePath", "file"]))]
     path: String,
-    /// First line, from 1; negative counts from the end
+    /// First line, from 1; negative: from the end
     offset: Option<i64>,
     /// Most lines
     #[schemars(range(min = 1))]
@@ -44,9 +44,9 @@ pub struct Params {
     #[serde(rename = "maxTokens")]
     #[schemars(range(min = 1), extend("x-aliases" = ["max_tokens"]))]
     max_tokens: Option<u64>,
-    /// Pages, sheets, slides or cells of a document, as 3 or 3-7
+    /// Pages, sheets, slides or cells: 3, 3-7
     pages: Option<String>,
-    /// Part of a picture at full size: x, y, width, height in pixels of the original
+    /// Part of a picture: x, y, width, height
     region: Option<Region>,
     /// As `limit`, from the first line.
     #[schemars(range(min = 1), extend("x-hidden" = true))]
@@ -61,8 +61,8 @@ impl Tool for ReadFile {
     type Output = ();
     const NAME: &'static str = "read_file";
     const TITLE: &'static str = "Read a file";
-    const DESCRIPTION: &'static str = "Read a file: text in any common encoding; pictures, scaled if large; PDF, Word, Excel, \
-        PowerPoint and notebooks as text; other binary up to 64 KiB. Over 10 MiB of text offset and limit (lines) are needed.";
+    const DESCRIPTION: &'static str = "Read a file: text in any encoding; pictures, scaled if large; PDF, Office and notebooks as \
+        text; other binary up to 64 KiB. Text over 10 MiB needs offset and limit.";
     const HINTS: Hints = Hints::Observes;
     const TOOLSET: Toolset = Toolset::Files;
     const WEIGHT: Weight = Weight::Quick;
@@ -87,6 +87,7 @@ fn read(context: &Context<'_>, file: &Checked<Read>, params: &Params) -> Result<
     let may_be = is_partial || page.is_some() || file.size() > MAX_READ_BYTES || documents::is_claimed(file);
     if forced.is_none() && may_be {
         match documents::read(context, file, part)? {
+            Some(Made::Picture(_)) if page.is_some() => return Err(page::no_lines(file)),
             Some(Made::Picture(reply)) => return Ok(reply),
             Some(Made::Text(text)) => {
                 return page::of_text(&text, Encoding::UTF_8, page.unwrap_or(WHOLE), most, file.size());

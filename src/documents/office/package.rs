@@ -79,6 +79,8 @@ pub struct Xml<'p, 'a> {
     reader: Reader<BufReader<Take<ZipFile<'p, Cursor<&'a [u8]>>>>>,
     buffer: Vec<u8>,
     part: String,
+    /// Elements that have not ended.
+    depth: usize,
 }
 
 pub enum Node {
@@ -113,7 +115,7 @@ impl<'p, 'a> Xml<'p, 'a> {
         let mut reader = Reader::from_reader(BufReader::new(file.take(MAX_PACKAGE_PART_BYTES)));
         let config = reader.config_mut();
         config.expand_empty_elements = true;
-        Self { reader, buffer: Vec::new(), part: part.to_owned() }
+        Self { reader, buffer: Vec::new(), part: part.to_owned(), depth: 0 }
     }
 
     /// The next of them; `None` at the end.
@@ -125,6 +127,7 @@ impl<'p, 'a> Xml<'p, 'a> {
             let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
             return Ok(Some(match event {
                 Event::Start(tag) => {
+                    self.depth += 1;
                     let mut attributes = tag.attributes();
                     let attributes = attributes.with_checks(false).flatten().map(|attribute| {
                         let value = text(&attribute.value);
@@ -133,7 +136,10 @@ impl<'p, 'a> Xml<'p, 'a> {
                     });
                     Node::Open(Element { name: text(tag.local_name().as_ref()), attributes: attributes.collect() })
                 }
-                Event::End(tag) => Node::Close(text(tag.local_name().as_ref())),
+                Event::End(tag) => {
+                    self.depth = self.depth.saturating_sub(1);
+                    Node::Close(text(tag.local_name().as_ref()))
+                }
                 Event::Text(words) => Node::Text(text(&words)),
                 Event::CData(words) => Node::Text(text(&words)),
                 Event::GeneralRef(name) => match (name.resolve_char_ref(), resolve_predefined_entity(&text(&name))) {
@@ -141,6 +147,9 @@ impl<'p, 'a> Xml<'p, 'a> {
                     (_, Some(known)) => Node::Text(known.to_owned()),
                     _ => continue,
                 },
+                Event::Eof if self.depth > 0 => {
+                    return Err(Fault::broken(&self.part, &"it ends before its elements do"));
+                }
                 Event::Eof => return Ok(None),
                 _ => continue,
             }));
