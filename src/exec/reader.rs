@@ -31,6 +31,7 @@ pub const READER_ARGUMENT: &str = "__reader";
 
 /// What one reader is held to.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_field_names, reason = "each says its unit")]
 pub struct ReaderLimits {
     /// Memory beside what the program itself takes.
     pub memory_bytes: usize,

@@ -1,5 +1,6 @@
 //! What `read_file` makes of pictures and documents. A process that can do nothing else reads them (`exec::read_apart`).
 
+use std::fmt::Write as _;
 use std::io::Read as _;
 use std::os::fd::AsFd as _;
 
@@ -77,7 +78,7 @@ pub fn read(context: &Context<'_>, file: &Checked<Read>, part: Part) -> Result<O
     let held = context.room().take(memory_bytes)?;
     let said = context.at_length(|| read_apart(file.as_fd(), &question, limits, context.cancel));
     drop(held);
-    let said = said.map_err(|error| refused(file, error))?;
+    let said = said.map_err(|error| refused(file, &error))?;
     let unsound = || failed(file, "the program that reads it gave an answer that makes no sense");
     match read_answer(&said).ok_or_else(unsound)? {
         (Answer::AsItIs, _) => Ok(Some(Made::Nothing)),
@@ -130,7 +131,8 @@ fn picture_reply(file: &Checked<Read>, shown: Shown, picture: &[u8]) -> Reply<()
         format!("region [{x}, {y}, {width}, {height}] of {} pixels", said(original))
     };
     if size != (Size { width, height }) {
-        note.push_str(&format!(", scaled to {}; `region` gives a part at full size", said(size)));
+        // Writing to a String cannot fail.
+        let _ = write!(note, ", scaled to {}; `region` gives a part at full size", said(size));
     }
     if is_animated {
         note.push_str("; the first picture of an animation");
@@ -155,7 +157,7 @@ fn is_not(file: &Checked<Read>, claim: &str, head: &[u8]) -> Error {
     }
 }
 
-fn refused(file: &Checked<Read>, error: ReaderError) -> Error {
+fn refused(file: &Checked<Read>, error: &ReaderError) -> Error {
     match error {
         ReaderError::Cancelled => Error::Cancelled,
         ReaderError::Start(_) | ReaderError::Unwalled(_) => Error::Refused {

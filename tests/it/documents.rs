@@ -1,7 +1,9 @@
 //! Pictures and documents through the program, and the process behind walls that reads them.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::io::{Cursor, Write as _};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use base64::Engine as _;
@@ -11,10 +13,11 @@ use image::{DynamicImage, Frame, GenericImageView as _, ImageFormat, Rgb, RgbIma
 use pretty_assertions::assert_eq;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
-use crate::harness::{Server, ends_within};
+use crate::harness::{DEADLINE, Reply, Server, ends_within};
 use crate::tree::Tree;
 
 /// Each kind of file that is read apart.
@@ -53,7 +56,7 @@ fn samples() -> (Tree, Server) {
     (tree, server)
 }
 
-fn read(server: &mut Server, tree: &Tree, name: &str, mut arguments: Value) -> crate::harness::Reply {
+fn read(server: &mut Server, tree: &Tree, name: &str, mut arguments: Value) -> Reply {
     arguments["path"] = tree.text(name).into();
     server.call("read_file", arguments)
 }
@@ -83,7 +86,7 @@ fn quarters(width: u32, height: u32) -> DynamicImage {
 }
 
 /// The media type and the picture of a reply, and its note.
-fn picture(reply: &crate::harness::Reply) -> (String, DynamicImage, String) {
+fn picture(reply: &Reply) -> (String, DynamicImage, String) {
     let content = &reply.result()["content"];
     assert_eq!(content.as_array().unwrap().len(), 2, "{content}");
     let bytes = STANDARD.decode(content[0]["data"].as_str().unwrap()).unwrap();
@@ -316,8 +319,10 @@ fn other_binary_files_are_refused_when_they_are_large() {
     };
     let octets = "application/octet-stream";
     let hash = |bytes: &[u8]| {
-        use sha2::Digest as _;
-        sha2::Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect::<String>()
+        Sha256::digest(bytes).iter().fold(String::new(), |mut digits, byte| {
+            write!(digits, "{byte:02x}").unwrap();
+            digits
+        })
     };
     assert_eq!(error("b.bin", json!({})), refused("b.bin", octets, 65_537, &hash(&bytes)));
     let wav = fs::read(tree.path("c.wav")).unwrap();
@@ -441,7 +446,7 @@ fn endless() -> Vec<u8> {
 /// The reader of a server, which is its only child; waits until it has its walls.
 fn reader_of(server: &Server) -> (Pid, String) {
     let pid = server.pid().as_raw_nonzero();
-    let until = Instant::now() + crate::harness::DEADLINE;
+    let until = Instant::now() + DEADLINE;
     loop {
         let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
         let tasks = fs::read_dir(format!("/proc/{pid}/task")).unwrap();
@@ -484,6 +489,17 @@ fn a_reader_can_only_compute_and_ends_with_its_call_and_its_server() {
     let (reader, _) = reader_of(&server);
     kill_process(server.pid(), Signal::KILL).unwrap();
     assert!(ends_within(reader, Duration::from_secs(20)), "a server that is gone leaves a reader");
+}
+
+#[test]
+fn a_reader_without_walls_reads_nothing() {
+    let tree = Tree::new();
+    tree.file("a.docx", SAMPLES[0].1);
+    let mut reader = Command::new(env!("CARGO_BIN_EXE_replay"));
+    // Not started by who it should be: its walls would not end with that.
+    reader.args(["__reader", "1", "100000000", "1000000", "{}"]);
+    let said = reader.stdin(fs::File::open(tree.path("a.docx")).unwrap()).output().unwrap();
+    assert_eq!(String::from_utf8(said.stdout).unwrap(), "!look for the server: it is gone");
 }
 
 #[test]

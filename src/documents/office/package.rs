@@ -74,9 +74,11 @@ fn resolved(folder: &str, target: &str) -> String {
     names.join("/")
 }
 
+type PartReader<'p, 'a> = Reader<BufReader<Take<ZipFile<'p, Cursor<&'a [u8]>>>>>;
+
 /// One part, read from front to back: elements without what their names stand for, and no entity but those of XML itself.
 pub struct Xml<'p, 'a> {
-    reader: Reader<BufReader<Take<ZipFile<'p, Cursor<&'a [u8]>>>>>,
+    reader: PartReader<'p, 'a>,
     buffer: Vec<u8>,
     part: String,
     /// Elements that have not ended.

@@ -52,12 +52,12 @@ pub fn write(xml: &mut Xml<'_, '_>, headings: &HashMap<String, usize>, parts: &m
                 "t" => is_text = false,
                 "p" => {
                     if let Some(paragraph) = paragraphs.pop() {
-                        place(&mut rows, paragraph.said(), parts)?;
+                        place(&mut rows, &paragraph.said(), parts)?;
                     }
                 }
                 "tr" => {
                     if let Some(row) = rows.pop() {
-                        place(&mut rows, format!("| {} |", row.join(" | ")), parts)?;
+                        place(&mut rows, &format!("| {} |", row.join(" | ")), parts)?;
                     }
                 }
                 _ => {}
@@ -80,11 +80,11 @@ impl Paragraph {
 }
 
 /// Into the cell that is open, or as a line.
-fn place(rows: &mut [Vec<String>], text: String, parts: &mut Parts) -> Result<(), Fault> {
+fn place(rows: &mut [Vec<String>], text: &str, parts: &mut Parts) -> Result<(), Fault> {
     if text.is_empty() {
         return Ok(());
     }
-    let Some(cell) = rows.last_mut().and_then(|row| row.last_mut()) else { return parts.line(&text) };
+    let Some(cell) = rows.last_mut().and_then(|row| row.last_mut()) else { return parts.line(text) };
     if !cell.is_empty() {
         cell.push(' ');
     }

@@ -226,7 +226,7 @@ fn value(xml: &mut Xml<'_, '_>, cell: &Element, book: &Book) -> Result<String, F
 /// A number of days as a date, a time, or both.
 fn date(number: f64, day_zero: i32) -> Option<String> {
     let seconds = (number * DAY_SECS).round();
-    let (days, second) = ((seconds / DAY_SECS).floor(), seconds.rem_euclid(DAY_SECS) as u32);
+    let (days, second) = ((seconds / DAY_SECS).floor(), seconds.rem_euclid(DAY_SECS) as i64);
     if !(0.0..3_000_000.0).contains(&days) {
         return None;
     }
