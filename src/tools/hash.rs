@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use crate::cancel::CancelToken;
 use crate::error::Error;
 use crate::fs::{FsError, Reader};
-use crate::limits::MAX_PAGE_MS;
+use crate::limits::{MAX_HASHED_BYTES, MAX_PAGE_MS};
 use crate::policy::{Checked, Read};
 use crate::text::escape::show_path;
 
@@ -21,8 +21,11 @@ pub fn of<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> String {
     hexadecimal(hasher)
 }
 
-/// Of a whole file; `None` if that takes too long.
+/// Of a whole file; `None` if that would take too long.
 pub fn of_file(file: &Checked<Read>, cancel: &CancelToken) -> Result<Option<String>, Error> {
+    if file.size() > MAX_HASHED_BYTES {
+        return Ok(None);
+    }
     let until = Instant::now() + Duration::from_millis(MAX_PAGE_MS);
     let mut reader = Reader::new(file, 0);
     let (mut hasher, mut chunk) = (Sha256::new(), vec![0; 256 * 1024]);
