@@ -21,6 +21,10 @@ pub mod config {
     pub use crate::config::Config;
 }
 
+pub mod documents {
+    pub use crate::documents::{Answer, Kind, Part, Question, answer, kind, read_answer};
+}
+
 pub mod edit {
     pub use crate::edit::{Applied, Edit, EditError, EditErrorKind, MatchKind, Options, Rule, apply, preview};
 }
@@ -28,7 +32,8 @@ pub mod edit {
 pub mod exec {
     pub use crate::exec::{
         Background, BackgroundCommands, Captured, Command, Counts, Ending, ExecError, Exit, Foreground, Intercepted,
-        Interception, Launcher, News, Outcome, Program, ProgramStatus, Resident, Slots, Stage, State, place_of,
+        Interception, Launcher, News, Outcome, Program, ProgramStatus, READER_ARGUMENT, Resident, Slots, Stage, State,
+        place_of, serve_reader,
     };
 }
 

@@ -10,6 +10,7 @@ mod cli;
 mod commands;
 mod compose;
 mod config;
+mod documents;
 mod edit;
 mod egress;
 mod error;

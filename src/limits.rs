@@ -4,6 +4,7 @@
 
 mod audit;
 mod calls;
+mod documents;
 mod http;
 mod journal;
 mod python;
@@ -12,7 +13,9 @@ mod telemetry;
 mod testrun;
 mod undo;
 
-pub use self::{audit::*, calls::*, http::*, journal::*, python::*, recent::*, telemetry::*, testrun::*, undo::*};
+pub use self::{
+    audit::*, calls::*, documents::*, http::*, journal::*, python::*, recent::*, telemetry::*, testrun::*, undo::*,
+};
 
 /// Longest line accepted on stdin, in bytes. A 10 MB `write_file` can be more than 20 MB of escaped JSON.
 pub const MAX_LINE_BYTES: usize = 64 * 1024 * 1024;
@@ -65,6 +68,10 @@ pub const MAX_STUCK_REQUESTS: usize = 1024;
 
 /// Largest file that `read_file` returns whole, in bytes.
 pub const MAX_READ_BYTES: u64 = 10 * 1024 * 1024;
+/// Largest binary file that is sent as it is, unless it is a picture, in bytes.
+pub const MAX_BLOB_BYTES: usize = 64 * 1024;
+/// Largest file that is hashed to say what it is, in bytes.
+pub const MAX_HASHED_BYTES: u64 = 256 * 1024 * 1024;
 /// Files, messages and replies up to this length are read and written by a thread that others wait for, in bytes.
 pub const QUICK_BYTES: usize = 64 * 1024;
 /// Directories up to this size, as stat(2) has it, are listed by a thread that others wait for, in bytes.

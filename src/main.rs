@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use nix::sys::signal::{SigSet, Signal};
 use replay::internals::sandbox::{self, attack};
-use replay::internals::{cli, commands, compose};
+use replay::internals::{cli, commands, compose, documents, exec};
 
 fn main() -> ExitCode {
     let mut words = std::env::args_os().skip(1);
@@ -17,6 +17,9 @@ fn main() -> ExitCode {
             },
             |()| ExitCode::SUCCESS,
         );
+    }
+    if first == exec::READER_ARGUMENT {
+        return exec::serve_reader(words, |question, bytes| documents::answer(question, &bytes));
     }
     if first == attack::ATTACK_ARGUMENT {
         return attack::inside(&words.next().unwrap_or_default().to_string_lossy());

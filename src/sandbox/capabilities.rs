@@ -41,6 +41,13 @@ pub fn drop_most() -> io::Result<()> {
     Ok(())
 }
 
+/// Drops every power of root.
+pub fn drop_all() -> io::Result<()> {
+    let none = CapabilitySet::empty();
+    set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none })?;
+    Ok(())
+}
+
 fn kept() -> CapabilitySet {
     if rustix::process::geteuid().is_root() { KEPT_BY_ROOT } else { CapabilitySet::empty() }
 }

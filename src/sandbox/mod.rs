@@ -12,6 +12,7 @@ mod capabilities;
 mod certificates;
 mod cgroup;
 mod common_git;
+mod computing;
 mod confinement;
 mod dry_run;
 pub mod environment;
@@ -50,6 +51,7 @@ mod walls;
 pub mod wire;
 
 pub use common_git::can_hold;
+pub use computing::enclose;
 pub use dry_run::{Content, DryRunReport, Told};
 pub use environment::EnvRules;
 pub use launcher::run as run_launcher;

@@ -39,6 +39,47 @@ pub fn sealing() -> Program {
     assemble(&[table::NO_MARK])
 }
 
+/// The calls that work needs which only computes: memory, bytes from and to what is open, and its own end.
+const COMPUTING: [libc::c_long; 14] = [
+    libc::SYS_read,
+    libc::SYS_pread64,
+    libc::SYS_write,
+    libc::SYS_munmap,
+    libc::SYS_mremap,
+    libc::SYS_brk,
+    libc::SYS_madvise,
+    libc::SYS_futex,
+    libc::SYS_getrandom,
+    libc::SYS_clock_gettime,
+    libc::SYS_sigaltstack,
+    libc::SYS_rt_sigreturn,
+    libc::SYS_exit,
+    libc::SYS_exit_group,
+];
+
+/// The filter for a process that only computes. Any other call ends it, and so does memory that could be executed, or that no limit
+/// counts because it could be shared.
+pub fn computing() -> Program {
+    let mut code = Assembler::default();
+    let (allowed, maps, refused) = (code.label(), code.label(), code.label());
+    code.load(Word::Arch);
+    code.jump_unless(Test::Is(ARCH), &refused);
+    code.load(Word::Number);
+    for call in COMPUTING {
+        code.jump_if(Test::Is(call.cast_unsigned() as u32), &allowed);
+    }
+    code.jump_if(Test::Is(libc::SYS_mmap.cast_unsigned() as u32), &maps);
+    code.jump(&refused);
+    code.place(maps);
+    code.load(Word::Low(2));
+    code.jump_if(Test::HasAny(libc::PROT_EXEC.cast_unsigned()), &refused);
+    code.load(Word::Low(3));
+    code.jump_if(Test::HasAny(libc::MAP_SHARED.cast_unsigned()), &refused);
+    code.place(allowed);
+    code.answer(libc::SECCOMP_RET_ALLOW);
+    code.finish(libc::SECCOMP_RET_KILL_PROCESS)
+}
+
 /// The filter for these rules, to be loaded with `sys::seccomp::install_with_listener`.
 pub fn filter(rules: Rules) -> Program {
     assemble(&table::lines(rules))

@@ -1,11 +1,12 @@
 //! The Landlock rules and the filter of each tier: what is put on every program, whatever it is.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{CWD, readlinkat};
+use rustix::fs::{CWD, Mode, OFlags, readlinkat};
 
 use super::bpf::Program;
 use super::fault::{Fault, Step};
@@ -222,6 +223,18 @@ pub fn writable_on_system(plan: &Plan) -> Vec<PathBuf> {
     roots.chain(["home", "tmp"].map(|name| plan.scratch.as_path().join(name))).collect()
 }
 
+/// What this program is made of, as it is mapped now: it starts itself again to read what others made.
+#[expect(clippy::disallowed_methods, reason = "the kernel's own list of this process's files")]
+fn own_files() -> Vec<OwnedFd> {
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+    let mapped: BTreeSet<_> = maps.lines().filter_map(|line| line.find('/').map(|at| &line[at..])).collect();
+    // Its libraries are found by this list, if there is one.
+    let mapped = mapped.into_iter().chain(["/etc/ld.so.cache"]).filter_map(|path| mount::open_path(path.as_ref()).ok());
+    // The program itself has another name, or none, when it was replaced.
+    let program = rustix::fs::open("/proc/self/exe", OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
+    program.into_iter().chain(mapped).collect()
+}
+
 /// The domain of the server itself: what its tools may touch by policy, it may touch by the kernel's leave alone. A second
 /// lock, behind the handles of the allowed directories: for a fault in how paths are resolved.
 ///
@@ -230,7 +243,9 @@ pub fn writable_on_system(plan: &Plan) -> Vec<PathBuf> {
 pub fn hold_server(places: &[(BorrowedFd<'_>, bool)]) -> Result<u32, Fault> {
     let abi = version()?;
     let right = |writable: bool| if writable { Right::Write } else { Right::Read };
-    let rules: Vec<_> = places.iter().map(|(place, writable)| (*place, right(*writable))).collect();
+    let own = own_files();
+    let own = own.iter().map(|file| (file.as_fd(), Right::ReadExecute));
+    let rules: Vec<_> = places.iter().map(|(place, writable)| (*place, right(*writable))).chain(own).collect();
     // The launcher, which this process may have to end, is outside.
     let options = Options {
         scope_signals: false,

@@ -46,6 +46,7 @@ const SIGNATURES: &[(&[u8], &str)] = &[
     (b"MThd\0\0\0\x06", "audio/midi"),
     (b"%PDF-", "application/pdf"),
     (b"PK\x03\x04", "application/zip"),
+    (b"\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1", "application/x-ole-storage"),
     (b"\x1f\x8b\x08", "application/gzip"),
     (b"\x7FELF", "application/x-elf"),
 ];

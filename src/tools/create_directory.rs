@@ -25,7 +25,7 @@ impl Tool for CreateDirectory {
     type Output = ();
     const NAME: &'static str = "create_directory";
     const TITLE: &'static str = "Create a directory";
-    const DESCRIPTION: &'static str = "Create a directory and its missing parents (mkdir -p).";
+    const DESCRIPTION: &'static str = "Create a directory and its missing parents.";
     const HINTS: Hints = Hints::Creates;
     const TOOLSET: Toolset = Toolset::Files;
 

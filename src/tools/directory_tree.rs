@@ -70,7 +70,7 @@ impl Tool for DirectoryTree {
     const NAME: &'static str = "directory_tree";
     const TITLE: &'static str = "List a tree";
     const DESCRIPTION: &'static str = "A directory, recursively, as JSON {name, type, children}, 100,000 entries \
-        at most; leave out what is large. For names use glob_search. Links are not followed.";
+        at most. Links are not followed.";
     const HINTS: Hints = Hints::Observes;
     const TOOLSET: Toolset = Toolset::Files;
     const WEIGHT: Weight = Weight::Heavy;

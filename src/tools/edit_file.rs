@@ -29,7 +29,7 @@ pub struct Params {
     /// Only show the diff
     #[schemars(extend("x-aliases" = ["dry_run"]))]
     dry_run: Option<bool>,
-    /// Refuse unless the content has this SHA-256 (hex)
+    /// Refuse unless the content has this SHA-256
     #[schemars(extend("x-aliases" = ["expected_sha256"]))]
     expected_sha256: Option<String>,
 }

@@ -54,8 +54,7 @@ impl Tool for GlobSearch {
     type Output = Output;
     const NAME: &'static str = "glob_search";
     const TITLE: &'static str = "Find files by glob";
-    const DESCRIPTION: &'static str = "Find files by path glob, hidden ones too; absolute paths in order. For a part \
-        of a name use search_files, for contents grep_files.";
+    const DESCRIPTION: &'static str = "Find files by path glob, hidden ones too; absolute paths in order.";
     const HINTS: Hints = Hints::Observes;
     const TOOLSET: Toolset = Toolset::Files;
     const WEIGHT: Weight = Weight::Heavy;

@@ -54,7 +54,7 @@ pub struct Params {
     /// Most matches (default 500); of files and count: most files
     #[schemars(range(min = 1, max = MAX_GREP_RESULTS), extend("x-aliases" = ["max_results", "limit"]))]
     max_results: Option<u64>,
-    /// Most text in bytes (default 256 KiB); matches beyond are counted
+    /// Most text in bytes (default 256 KiB)
     #[schemars(range(min = 1, max = MAX_GREP_BYTES), extend("x-aliases" = ["max_bytes"]))]
     max_bytes: Option<u64>,
     /// Obey .gitignore
@@ -78,7 +78,7 @@ impl Tool for GrepFiles {
     const NAME: &'static str = "grep_files";
     const TITLE: &'static str = "Search contents";
     const DESCRIPTION: &'static str = "Search file contents by regex; path:line:text, context lines with -. Needs \
-        directory or globs. Escape metacharacters for literal text. Binary files are searched only if named.";
+        directory or globs. Binary files are searched only if named.";
     const HINTS: Hints = Hints::Observes;
     const TOOLSET: Toolset = Toolset::Files;
     const WEIGHT: Weight = Weight::Heavy;

@@ -1,17 +1,50 @@
 //! SHA-256 of contents, for clients that want to be sure that a file is still what they saw.
 
 use std::fmt::Write as _;
+use std::io::Read as _;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use sha2::{Digest, Sha256};
 
+use crate::cancel::CancelToken;
 use crate::error::Error;
+use crate::fs::{FsError, Reader};
+use crate::limits::{MAX_HASHED_BYTES, MAX_PAGE_MS};
+use crate::policy::{Checked, Read};
 use crate::text::escape::show_path;
 
 /// Of the pieces one behind the other, in lower-case hexadecimal digits.
 pub fn of<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> String {
     let mut hasher = Sha256::new();
     pieces.into_iter().for_each(|piece| hasher.update(piece));
+    hexadecimal(hasher)
+}
+
+/// Of a whole file; `None` if that would take too long.
+pub fn of_file(file: &Checked<Read>, cancel: &CancelToken) -> Result<Option<String>, Error> {
+    if file.size() > MAX_HASHED_BYTES {
+        return Ok(None);
+    }
+    let until = Instant::now() + Duration::from_millis(MAX_PAGE_MS);
+    let mut reader = Reader::new(file, 0);
+    let (mut hasher, mut chunk) = (Sha256::new(), vec![0; 256 * 1024]);
+    loop {
+        let read = reader.read(&mut chunk);
+        match read.map_err(|source| Error::Fs(FsError::Io { path: file.shown().into(), doing: "read", source }))? {
+            0 => return Ok(Some(hexadecimal(hasher))),
+            length => hasher.update(&chunk[..length]),
+        }
+        if cancel.is_cancelled() {
+            return Err(Error::Cancelled);
+        }
+        if Instant::now() >= until {
+            return Ok(None);
+        }
+    }
+}
+
+fn hexadecimal(hasher: Sha256) -> String {
     hasher.finalize().iter().fold(String::with_capacity(64), |mut digits, byte| {
         // Writing to a String cannot fail.
         let _ = write!(digits, "{byte:02x}");

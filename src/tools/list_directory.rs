@@ -81,7 +81,7 @@ impl Tool for ListDirectory {
     type Output = Output;
     const NAME: &'static str = "list_directory";
     const TITLE: &'static str = "List a directory";
-    const DESCRIPTION: &'static str = "List a directory, sorted, one entry a line: [FILE] name, [DIR] name, [LINK] for a link that leads out of the allowed directories or nowhere.";
+    const DESCRIPTION: &'static str = "List a directory, sorted, one entry a line: [FILE] name, [DIR] name, [LINK] for a link that leads out or nowhere.";
     const HINTS: Hints = Hints::Observes;
     const TOOLSET: Toolset = Toolset::Files;
     const WEIGHT: Weight = Weight::Quick;

@@ -35,6 +35,7 @@ mod create_session;
 mod delete_file;
 mod delete_session;
 mod directory_tree;
+mod documents;
 mod dry_run_notes;
 mod edit_file;
 mod edit_files;

@@ -42,10 +42,7 @@ pub fn read(
         return Err(too_large(file.shown(), file.size()));
     }
     if forced.is_none() && encoding::is_binary(&head) {
-        return Err(Error::Unsuitable {
-            message: format!("`{}` is binary, so it has no lines", show_path(file.shown())),
-            hint: "use a command that knows its format".into(),
-        });
+        return Err(no_lines(file));
     }
     from_disk(file, page, forced, most, room)
 }
@@ -62,16 +59,16 @@ fn from_memory(
     if std::str::from_utf8(&bytes).is_err() {
         room.cover(&mut held, bytes.len() * DECODING_COPIES)?;
     }
-    let decoded = encoding::detect_and_decode(bytes, forced).map_err(|error| {
-        if forced.is_some() {
-            return Error::from(error);
-        }
-        Error::Unsuitable {
-            message: format!("`{}` is binary, so it has no lines", show_path(file.shown())),
-            hint: "read it without offset and limit, or use a command that knows its format".into(),
-        }
-    })?;
+    let decoded = encoding::detect_and_decode(bytes, forced)
+        .map_err(|error| if forced.is_some() { Error::from(error) } else { no_lines(file) })?;
     Ok(of_text(&decoded.text, decoded.encoding, page, most, size)?.holding(held))
+}
+
+pub fn no_lines(file: &Checked<Read>) -> Error {
+    Error::Unsuitable {
+        message: format!("`{}` is binary, so it has no lines", show_path(file.shown())),
+        hint: "read it without offset and limit, or use a command that knows its format".into(),
+    }
 }
 
 /// The lines of a text that has `size` bytes where it lies.
@@ -170,7 +167,8 @@ fn from_disk(
     Ok(reply(decoded.text, decoded.encoding, file.size(), lines, map.total(), most).holding(held))
 }
 
-fn head(file: &Checked<Read>) -> Result<Vec<u8>, Error> {
+/// Its beginning, enough to see whether it is binary.
+pub fn head(file: &Checked<Read>) -> Result<Vec<u8>, Error> {
     let mut head = vec![0; 4096];
     let read = Reader::new(file, 0).read(&mut head).map_err(|source| read_failed(file, source))?;
     head.truncate(read);

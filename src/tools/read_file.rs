@@ -8,13 +8,15 @@ use base64::engine::general_purpose::STANDARD;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::documents::{self, Made};
 use super::page::{self, note, too_large};
 use super::shown_output::most_bytes;
-use super::{Context, Hints, Reply, Tool, Toolset, Weight};
+use super::{Context, Hints, Reply, Tool, Toolset, Weight, hash};
+use crate::documents::{Part, Region};
 use crate::error::Error;
 use crate::exec::LOGS;
 use crate::fs;
-use crate::limits::{DECODING_COPIES, MAX_READ_BYTES, QUICK_BYTES, READ_COPIES};
+use crate::limits::{DECODING_COPIES, MAX_BLOB_BYTES, MAX_READ_BYTES, QUICK_BYTES, READ_COPIES};
 use crate::policy::{Checked, Kind, Read};
 use crate::protocol::Content;
 use crate::text::encoding::{self, Decoded, Encoding};
@@ -31,7 +33,7 @@ pub struct Params {
     /// File
     #[schemars(extend("x-aliases" = ["file_path", "filePath", "file"]))]
     path: String,
-    /// First line, from 1; negative counts from the end
+    /// First line, from 1; negative: from the end
     offset: Option<i64>,
     /// Most lines
     #[schemars(range(min = 1))]
@@ -42,6 +44,10 @@ pub struct Params {
     #[serde(rename = "maxTokens")]
     #[schemars(range(min = 1), extend("x-aliases" = ["max_tokens"]))]
     max_tokens: Option<u64>,
+    /// Pages, sheets, slides or cells: 3, 3-7
+    pages: Option<String>,
+    /// Part of a picture: x, y, width, height
+    region: Option<Region>,
     /// As `limit`, from the first line.
     #[schemars(range(min = 1), extend("x-hidden" = true))]
     head: Option<u64>,
@@ -55,8 +61,8 @@ impl Tool for ReadFile {
     type Output = ();
     const NAME: &'static str = "read_file";
     const TITLE: &'static str = "Read a file";
-    const DESCRIPTION: &'static str = "Read a file: text in any common encoding, images, audio, other binary as a blob. \
-        Over 10 MiB offset and limit (lines) are needed.";
+    const DESCRIPTION: &'static str = "Read a file: text in any encoding; pictures, scaled if large; PDF, Office and notebooks as \
+        text; other binary up to 64 KiB. Text over 10 MiB needs offset and limit.";
     const HINTS: Hints = Hints::Observes;
     const TOOLSET: Toolset = Toolset::Files;
     const WEIGHT: Weight = Weight::Quick;
@@ -75,10 +81,42 @@ impl Tool for ReadFile {
 
 fn read(context: &Context<'_>, file: &Checked<Read>, params: &Params) -> Result<Reply<()>, Error> {
     let (forced, most) = (params.encoding.as_deref(), most_bytes(params.max_tokens));
-    match page(params)? {
+    let (page, part) = (page(params)?, part(params)?);
+    let is_partial = part.region.is_some() || part.pages.is_some();
+    // Of text that is read whole only the name is looked at.
+    let may_be = is_partial || page.is_some() || file.size() > MAX_READ_BYTES || documents::is_claimed(file);
+    if forced.is_none() && may_be {
+        match documents::read(context, file, part)? {
+            Some(Made::Picture(_)) if page.is_some() => return Err(page::no_lines(file)),
+            Some(Made::Picture(reply)) => return Ok(reply),
+            Some(Made::Text(text)) => {
+                return page::of_text(&text, Encoding::UTF_8, page.unwrap_or(WHOLE), most, file.size());
+            }
+            Some(Made::Nothing) | None => {}
+        }
+    }
+    if is_partial {
+        let path = show_path(file.shown());
+        let message =
+            format!("`region` and `pages` of read_file are for pictures and documents, and `{path}` is neither");
+        return Err(Error::params(message));
+    }
+    match page {
         Some(page) => page::read(file, page, forced, most, context.room()),
         None => whole(context, file, forced, most),
     }
+}
+
+fn part(params: &Params) -> Result<Part, Error> {
+    let pages = params.pages.as_ref().map(|pages| {
+        let wrong = || {
+            format!(
+                "`pages` of read_file is \"{pages}\"; it must be one number from 1 or a range, such as 3, 3-7 or 3-"
+            )
+        };
+        pages.parse().map_err(|()| Error::params(wrong()))
+    });
+    Ok(Part { region: params.region, pages: pages.transpose()? })
 }
 
 /// The lines that are asked for, unless it is all of them.
@@ -118,7 +156,13 @@ pub(super) fn open(context: &Context<'_>, path: &str) -> Result<Checked<Read>, E
 
 fn whole(context: &Context<'_>, file: &Checked<Read>, forced: Option<&str>, most: usize) -> Result<Reply<()>, Error> {
     if file.size() > MAX_READ_BYTES {
-        return Err(too_large(file.shown(), file.size()));
+        let head = page::head(file)?;
+        return Err(if encoding::is_binary(&head) && forced.is_none() {
+            let name = file.shown().file_name().unwrap_or_default().as_bytes();
+            too_large_blob(context, file, media(name, &head).media_type)?
+        } else {
+            too_large(file.shown(), file.size())
+        });
     }
     let mut held = context.room().share();
     context.room().cover(&mut held, file.size() as usize * READ_COPIES)?;
@@ -131,13 +175,13 @@ fn whole(context: &Context<'_>, file: &Checked<Read>, forced: Option<&str>, most
     let reply = if let Some(label) = forced {
         text(encoding::detect_and_decode(bytes, Some(label))?, size, most)?
     } else {
-        by_content(file, bytes, most)?
+        by_content(context, file, bytes, most)?
     };
     Ok(reply.holding(held))
 }
 
 /// As text, as a picture or sound, or as bytes.
-fn by_content(file: &Checked<Read>, bytes: Vec<u8>, most: usize) -> Result<Reply<()>, Error> {
+fn by_content(context: &Context<'_>, file: &Checked<Read>, bytes: Vec<u8>, most: usize) -> Result<Reply<()>, Error> {
     let size = bytes.len();
     let is_binary = encoding::is_binary(&bytes);
     if !is_binary && std::str::from_utf8(&bytes).is_ok() {
@@ -147,11 +191,17 @@ fn by_content(file: &Checked<Read>, bytes: Vec<u8>, most: usize) -> Result<Reply
     let media = media(name, &bytes[..size.min(64)]);
     // A picture that is text, such as SVG, is more use as text.
     if is_binary || media.kind != MediaKind::Other {
-        return Ok(binary(file.shown(), &bytes, media.kind, media.media_type));
+        return match documents::read(context, file, Part::default())? {
+            Some(Made::Picture(reply)) => Ok(reply),
+            Some(Made::Text(text)) => page::of_text(&text, Encoding::UTF_8, WHOLE, most, size as u64),
+            None if size > MAX_BLOB_BYTES => Err(too_large_blob(context, file, media.media_type)?),
+            Some(Made::Nothing) | None => Ok(binary(file.shown(), &bytes, media.kind, media.media_type)),
+        };
     }
     // What turns out to be no text is still wanted as bytes.
     match encoding::detect_and_decode(bytes.clone(), None) {
         Ok(decoded) => text(decoded, size, most),
+        Err(_) if size > MAX_BLOB_BYTES => Err(too_large_blob(context, file, media.media_type)?),
         Err(_) => Ok(binary(file.shown(), &bytes, media.kind, media.media_type)),
     }
 }
@@ -172,6 +222,18 @@ fn text(decoded: Decoded, size: usize, most: usize) -> Result<Reply<()>, Error> 
         .meta("binary", false)
         .meta("size", size)
         .meta("lineEnding", ending.name()))
+}
+
+/// Says what it is instead: nobody reads so much of it.
+fn too_large_blob(context: &Context<'_>, file: &Checked<Read>, media_type: &str) -> Result<Error, Error> {
+    let hash = hash::of_file(file, context.cancel)?.map(|hash| format!(", SHA-256 {hash}")).unwrap_or_default();
+    let (path, size) = (show_path(file.shown()), file.size());
+    Ok(Error::Unsuitable {
+        message: format!(
+            "`{path}` is {media_type}, {size} bytes{hash}; binary files over {MAX_BLOB_BYTES} bytes are not sent"
+        ),
+        hint: "use a command that knows its format".into(),
+    })
 }
 
 fn binary(path: &Path, bytes: &[u8], kind: MediaKind, mime: &'static str) -> Reply<()> {

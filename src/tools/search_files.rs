@@ -57,7 +57,7 @@ impl Tool for SearchFiles {
     const NAME: &'static str = "search_files";
     const TITLE: &'static str = "Find by name";
     const DESCRIPTION: &'static str =
-        "Find files and directories whose name contains a text. For globs use glob_search, for contents grep_files.";
+        "Find files and directories whose name contains a text. For globs use glob_search.";
     const HINTS: Hints = Hints::Observes;
     const TOOLSET: Toolset = Toolset::Files;
     const WEIGHT: Weight = Weight::Heavy;

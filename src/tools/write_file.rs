@@ -18,7 +18,7 @@ pub struct WriteFile;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Params {
-    /// File to write; missing parents are created
+    /// File; missing parents are created
     #[schemars(extend("x-aliases" = ["file_path", "filePath", "file"]))]
     path: String,
     /// The whole content
@@ -26,7 +26,7 @@ pub struct Params {
     content: String,
     /// Encoding (default UTF-8)
     encoding: Option<String>,
-    /// Refuse unless the content has this SHA-256 (hex)
+    /// Refuse unless the content has this SHA-256
     #[schemars(extend("x-aliases" = ["expected_sha256"]))]
     expected_sha256: Option<String>,
 }

@@ -196,6 +196,27 @@ fn files_of_calls() -> impl Strategy<Value = Vec<u8>> {
 }
 
 /// What runners and checkers leave: who wrote it and how it ended, then real lines of it, whole and broken.
+/// The samples with some bytes changed, cut off or doubled.
+fn documents() -> impl Strategy<Value = Vec<u8>> {
+    let change = (any::<prop::sample::Index>(), any::<u8>(), 0..4_u8);
+    (0..crate::documents::SAMPLES.len(), vec(change, 0..6)).prop_map(|(which, changes)| {
+        let mut bytes = crate::documents::SAMPLES[which].1.to_vec();
+        for (at, byte, how) in changes {
+            if bytes.is_empty() {
+                break;
+            }
+            let at = at.index(bytes.len());
+            match how {
+                0 => bytes.truncate(at),
+                1 => bytes.insert(at, byte),
+                2 => bytes.extend_from_within(at..),
+                _ => bytes[at] = byte,
+            }
+        }
+        bytes
+    })
+}
+
 fn reports() -> impl Strategy<Value = Vec<u8>> {
     // In the order in which the law chooses.
     const SAMPLES: [&str; 12] = [
@@ -252,6 +273,11 @@ proptest! {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_document_has_an_answer(bytes in documents()) {
+        bodies::a_document_has_an_answer(&bytes);
+    }
 
     #[test]
     fn any_line_has_at_most_one_answer(bytes in lines()) {

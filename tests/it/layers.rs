@@ -25,7 +25,7 @@ const LAYERS: [&[&str]; 22] = [
     &["testrun"],
     &["search", "calls", "python"],
     &["gate"],
-    &["edit", "fs", "exec", "record", "schema", "telemetry"],
+    &["documents", "edit", "fs", "exec", "record", "schema", "telemetry"],
     &["policy", "sandbox", "pattern", "text", "protocol", "outbound", "egress"],
     &["journal"],
     &["budget", "removal"],

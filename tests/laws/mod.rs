@@ -9,6 +9,7 @@
 )]
 
 mod calls;
+mod documents;
 mod edits;
 mod globs;
 mod journals;
@@ -20,6 +21,7 @@ mod walls;
 mod wires;
 
 pub use calls::{a_call_comes_back, a_file_of_calls_is_read_or_refused, secrets_are_replaced_once};
+pub use documents::a_document_has_an_answer;
 pub use edits::an_edit_changes_what_it_says;
 pub use globs::globs_agree_with_each_other;
 pub use journals::a_log_is_read_or_refused;

@@ -524,3 +524,22 @@ fn interception_asks_about_addresses_and_nothing_else() {
     assert_eq!(run(&only, ARCH, libc::SYS_mount as u32, [0; 6]), ALLOW);
     assert_eq!(run(&only, ARCH, libc::SYS_seccomp as u32, [1, 8, 0, 0, 0, 0]), EBUSY);
 }
+
+#[test]
+fn who_only_computes_may_call_nothing_else() {
+    let program = computing();
+    let ask = |arch, call: c_long, args| run(&program, arch, call as u32, args);
+    let ended = libc::SECCOMP_RET_KILL_PROCESS;
+    for call in 0..1024 {
+        let expected = if COMPUTING.contains(&call) || call == libc::SYS_mmap { ALLOW } else { ended };
+        assert_eq!(ask(ARCH, call, [0; 6]), expected, "{call}");
+        assert_eq!(ask(ARCH + 1, call, [0; 6]), ended, "{call}");
+    }
+    let map = |protection: i32, flags: i32| {
+        ask(ARCH, libc::SYS_mmap, [0, 4096, protection as u64 | DROPPED, flags as u64 | DROPPED, 0, 0])
+    };
+    let (read_write, private) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+    assert_eq!(map(read_write, private), ALLOW);
+    assert_eq!(map(read_write | libc::PROT_EXEC, private), ended);
+    assert_eq!(map(read_write, libc::MAP_SHARED | libc::MAP_ANONYMOUS), ended);
+}

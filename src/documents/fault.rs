@@ -1,0 +1,25 @@
+//! Why a document gives nothing.
+
+use std::fmt::Display;
+
+use thiserror::Error;
+
+use crate::limits::MAX_FAULT_BYTES;
+
+/// The end of a sentence that begins with the name of the file. One line, at most [`MAX_FAULT_BYTES`].
+#[derive(Debug, Error)]
+#[error("{0}")]
+pub struct Fault(String);
+
+impl Fault {
+    pub fn new(text: impl Into<String>) -> Self {
+        let mut text: String = text.into().replace(char::is_control, " ");
+        text.truncate(text.floor_char_boundary(MAX_FAULT_BYTES));
+        Self(text)
+    }
+
+    /// Something in it that cannot be understood.
+    pub fn broken(what: &str, why: &dyn Display) -> Self {
+        Self::new(format!("is damaged: {what}: {why}"))
+    }
+}

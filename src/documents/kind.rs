@@ -1,0 +1,93 @@
+//! What a file is, by what it holds, and what its name says that it is.
+
+use serde::{Deserialize, Serialize};
+
+use super::picture::Size;
+use crate::text::mime::media;
+
+/// What can be read apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+pub enum Kind {
+    Picture,
+    Notebook,
+    Pdf,
+    /// A package of Office Open XML (ECMA-376, part 2).
+    Office,
+}
+
+/// The part that every such package has.
+const CONTENT_TYPES: &[u8] = b"[Content_Types].xml";
+/// How far into a file its mark may stand, in bytes (Adobe's supplement to ISO 32000, H.3.4.1).
+const PDF_MARK_BYTES: usize = 1024;
+
+/// What a file of this name is that begins so. `tail` is its end, where a package has its directory.
+pub fn kind(name: &[u8], head: &[u8], tail: &[u8]) -> Option<Kind> {
+    let holds = |bytes: &[u8], what: &[u8]| memchr::memmem::find(bytes, what).is_some();
+    match media(b"", head).media_type {
+        "image/png" | "image/jpeg" | "image/gif" | "image/webp" => return Some(Kind::Picture),
+        "application/pdf" => return Some(Kind::Pdf),
+        "application/zip" if [head, tail].iter().any(|bytes| holds(bytes, CONTENT_TYPES)) => return Some(Kind::Office),
+        _ => {}
+    }
+    match extension(name).as_str() {
+        "pdf" if holds(&head[..head.len().min(PDF_MARK_BYTES)], b"%PDF-") => Some(Kind::Pdf),
+        "ipynb" if head.trim_ascii_start().starts_with(b"{") => Some(Kind::Notebook),
+        _ => None,
+    }
+}
+
+/// The document that a file of this name claims to be.
+pub fn claimed(name: &[u8]) -> Option<&'static str> {
+    Some(match extension(name).as_str() {
+        "ipynb" => "a notebook",
+        "pdf" => "a PDF",
+        "docx" => "a Word document",
+        "xlsx" => "an Excel workbook",
+        "pptx" => "a PowerPoint presentation",
+        _ => return None,
+    })
+}
+
+fn extension(name: &[u8]) -> String {
+    let dot = memchr::memrchr(b'.', name).map_or(name.len(), |dot| dot + 1);
+    String::from_utf8_lossy(&name[dot..]).to_ascii_lowercase()
+}
+
+/// Width and height of a picture that begins so, in pixels, before it is turned: PNG (its `IHDR`), GIF (its logical screen), WebP
+/// (RFC 9649, 2.5 to 2.7), JPEG (its frame header, ITU-T T.81, B.2.2).
+pub fn picture_size(head: &[u8]) -> Option<Size> {
+    let big = |at: usize| head.get(at..at + 2).map(|two| u32::from(u16::from_be_bytes([two[0], two[1]])));
+    let little = |at: usize| head.get(at..at + 2).map(|two| u32::from(u16::from_le_bytes([two[0], two[1]])));
+    let (width, height) = match media(b"", head).media_type {
+        "image/png" => (big(16)? << 16 | big(18)?, big(20)? << 16 | big(22)?),
+        "image/gif" => (little(6)?, little(8)?),
+        "image/webp" => match head.get(12..16)? {
+            b"VP8 " => (little(26)? & 0x3fff, little(28)? & 0x3fff),
+            b"VP8L" => {
+                let bits = little(21)? | little(23)? << 16;
+                ((bits & 0x3fff) + 1, (bits >> 14 & 0x3fff) + 1)
+            }
+            _ => {
+                let byte = |at: usize| head.get(at).map(|byte| u32::from(*byte));
+                ((little(24)? | byte(26)? << 16) + 1, (little(27)? | byte(29)? << 16) + 1)
+            }
+        },
+        "image/jpeg" => {
+            let mut at = 2;
+            loop {
+                match head.get(at..at + 2)? {
+                    // Bytes of this value fill up.
+                    [0xff, 0xff] => at += 1,
+                    // 0xc4, 0xc8 and 0xcc begin tables.
+                    [0xff, 0xc0..=0xc3 | 0xc5..=0xc7 | 0xc9..=0xcb | 0xcd..=0xcf] => {
+                        break (big(at + 7)?, big(at + 5)?);
+                    }
+                    [0xff, _] => at += 2 + big(at + 2)? as usize,
+                    _ => return None,
+                }
+            }
+        }
+        _ => return None,
+    };
+    (width > 0 && height > 0).then_some(Size { width, height })
+}

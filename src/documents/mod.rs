@@ -1,0 +1,94 @@
+//! Pictures and documents: bytes to a smaller picture, or to text. Functions of bytes alone, for a process that can do nothing else
+//! (`exec::read_apart`): what they stand on may crash, loop or be taken over by what it reads.
+
+mod fault;
+mod kind;
+mod notebook;
+mod office;
+mod parts;
+mod pdf;
+mod picture;
+
+use serde::{Deserialize, Serialize};
+
+use crate::limits::{MAX_FAULT_BYTES, MAX_PICTURE_BYTES, MAX_PICTURE_SIDE};
+
+pub use fault::Fault;
+pub use kind::{Kind, claimed, kind, picture_size};
+pub use parts::Pages;
+pub use picture::{Region, Shown, Size};
+
+/// What of a file is asked for; nothing is all of it.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize)]
+pub struct Part {
+    /// Of a picture.
+    pub region: Option<Region>,
+    /// Of a document.
+    pub pages: Option<Pages>,
+}
+
+/// What a reader is asked.
+#[derive(Debug, Deserialize, Serialize)]
+pub struct Question {
+    pub kind: Kind,
+    pub part: Part,
+    /// What it may take to decode a picture.
+    pub memory_bytes: u64,
+}
+
+/// What it says: this as a line of JSON, and behind it the bytes.
+#[derive(Debug, PartialEq, Eq, Deserialize, Serialize)]
+pub enum Answer {
+    /// A picture made of it.
+    Picture(Shown),
+    /// The picture is small enough as it is.
+    AsItIs,
+    /// Text.
+    Text,
+    /// Why there is none.
+    Fault(String),
+}
+
+/// Answers a question, both as JSON, about a file that holds these bytes.
+pub fn answer(question: &str, bytes: &[u8]) -> Vec<u8> {
+    let answered = serde_json::from_str(question).map_err(|error| Fault::broken("the question", &error));
+    let (answer, payload) = answered
+        .and_then(|Question { kind, part: Part { region, pages }, memory_bytes }| {
+            let text = match kind {
+                Kind::Picture => return picture::shown(bytes, region, memory_bytes),
+                Kind::Notebook => notebook::text(bytes, pages),
+                Kind::Pdf => pdf::text(bytes, pages),
+                Kind::Office => office::text(bytes, pages),
+            };
+            text.map(|text| (Answer::Text, text.into_bytes()))
+        })
+        .unwrap_or_else(|fault| (Answer::Fault(fault.to_string()), Vec::new()));
+    let mut said = serde_json::to_vec(&answer).unwrap_or_default();
+    said.push(b'\n');
+    said.extend(payload);
+    said
+}
+
+/// Reads what a reader said. It is a stranger's word: `None` unless it is what an honest one could say.
+pub fn read_answer(said: &[u8]) -> Option<(Answer, &[u8])> {
+    let end = memchr::memchr(b'\n', said)?;
+    let (answer, payload) = (serde_json::from_slice(&said[..end]).ok()?, &said[end + 1..]);
+    let is_honest = match &answer {
+        Answer::Picture(shown) => {
+            let Size { width, height } = shown.size;
+            payload.len() <= MAX_PICTURE_BYTES
+                && width.max(height) <= MAX_PICTURE_SIDE
+                && payload.starts_with(shown.form.magic())
+                && picture_size(payload) == Some(shown.size)
+        }
+        Answer::Text => std::str::from_utf8(payload).is_ok(),
+        Answer::AsItIs => payload.is_empty(),
+        Answer::Fault(reason) => {
+            payload.is_empty() && reason.len() <= MAX_FAULT_BYTES && !reason.contains(char::is_control)
+        }
+    };
+    is_honest.then_some((answer, payload))
+}
+
+#[cfg(test)]
+mod tests;

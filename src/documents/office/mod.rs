@@ -1,0 +1,38 @@
+//! Word documents, Excel workbooks and PowerPoint presentations as text (ECMA-376, ISO/IEC 29500).
+
+mod package;
+mod paragraphs;
+mod sheets;
+mod slides;
+mod word;
+
+use package::{Node, Package};
+
+use super::fault::Fault;
+use super::parts::{Pages, Parts};
+
+/// Whatever of them it is, by what its main part begins with.
+pub fn text(bytes: &[u8], pages: Option<Pages>) -> Result<String, Fault> {
+    let mut package = Package::open(bytes)?;
+    let relations = package.relations("")?;
+    let main = relations.into_values().find(|relation| relation.kind == "officeDocument");
+    let main = main.ok_or_else(|| Fault::new("is a package without a document"))?.target;
+    let root = {
+        let mut xml = package.part(&main)?;
+        loop {
+            match xml.next()? {
+                Some(Node::Open(element)) => break element.name,
+                Some(_) => {}
+                None => break String::new(),
+            }
+        }
+    };
+    let mut parts = Parts::default();
+    match root.as_str() {
+        "document" => word::write(&mut package, &main, pages, &mut parts),
+        "workbook" => sheets::write(&mut package, &main, pages, &mut parts),
+        "presentation" => slides::write(&mut package, &main, pages, &mut parts),
+        other => Err(Fault::new(format!("is a package whose document is `{other}`: no Word, Excel or PowerPoint"))),
+    }?;
+    Ok(parts.into_text())
+}

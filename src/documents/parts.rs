@@ -1,0 +1,74 @@
+//! The text of a document part by part: pages, sheets, slides or cells.
+
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::fault::Fault;
+use crate::limits::MAX_DOCUMENT_TEXT_BYTES;
+
+/// Parts that are asked for, counted from 1: `3`, `3-7`, or `3-` for all from there on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+pub struct Pages {
+    first: usize,
+    last: Option<usize>,
+}
+
+impl FromStr for Pages {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let (first, last) = text
+            .split_once('-')
+            .map_or((text, Some(text)), |(first, last)| (first, Some(last).filter(|last| !last.trim().is_empty())));
+        let number = |text: &str| text.trim().parse().map_err(drop);
+        let (first, last) = (number(first)?, last.map(number).transpose()?);
+        if first == 0 || last.is_some_and(|last| last < first) {
+            return Err(());
+        }
+        Ok(Self { first, last })
+    }
+}
+
+/// Text that grows up to what may be said.
+#[derive(Debug, Default)]
+pub struct Parts {
+    text: String,
+}
+
+impl Parts {
+    /// The numbers of those that are asked for, of `total` that there are.
+    pub fn chosen(pages: Option<Pages>, unit: &str, total: usize) -> Result<RangeInclusive<usize>, Fault> {
+        let Some(Pages { first, last }) = pages else { return Ok(1..=total) };
+        if first > total {
+            return Err(Fault::new(format!("has {total} {unit}s, and `pages` begins with {first}")));
+        }
+        Ok(first..=last.map_or(total, |last| last.min(total)))
+    }
+
+    /// Begins a part with a line that says which.
+    pub fn begin(&mut self, title: &str) -> Result<(), Fault> {
+        self.line(&format!("--- {title} ---"))
+    }
+
+    pub fn too_long() -> Fault {
+        Fault::new(format!(
+            "has more than {MAX_DOCUMENT_TEXT_BYTES} bytes of text; ask for some of its `pages`, or convert it with a command"
+        ))
+    }
+
+    /// Adds text that ends its line.
+    pub fn line(&mut self, text: &str) -> Result<(), Fault> {
+        if self.text.len() + text.len() >= MAX_DOCUMENT_TEXT_BYTES {
+            return Err(Self::too_long());
+        }
+        self.text.push_str(text);
+        self.text.push('\n');
+        Ok(())
+    }
+
+    pub fn into_text(self) -> String {
+        self.text
+    }
+}

@@ -1,0 +1,199 @@
+//! Work on bytes that a stranger made, in a process that can do nothing but that.
+//!
+//! This program is started again, has the file as its standard input, walls itself in before it reads a byte of it
+//! (`sandbox::enclose`), and says what came of it through a pipe. It needs no launcher: it works where commands are off.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "exec is the process door: this program is started again, by its own file"
+)]
+
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::process::ExitStatusExt as _;
+use std::panic::{AssertUnwindSafe, catch_unwind, set_hook};
+use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::buffer::spare_capacity;
+use rustix::io::Errno;
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::Pid;
+use thiserror::Error;
+
+use super::poll::readable;
+use crate::cancel::CancelToken;
+use crate::limits::{MAX_FAULT_BYTES, READER_CPU_SECS, READER_OWN_MEMORY_BYTES, READER_TIMEOUT_SECS};
+use crate::sandbox::enclose;
+
+/// The first argument that makes this program a reader. Only the server uses it.
+pub const READER_ARGUMENT: &str = "__reader";
+
+/// What one reader is held to.
+#[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_field_names, reason = "each says its unit")]
+pub struct ReaderLimits {
+    /// Memory beside what the program itself takes.
+    pub memory_bytes: usize,
+    /// Longest file.
+    pub file_bytes: usize,
+    /// Longest answer.
+    pub answer_bytes: usize,
+}
+
+/// Why there is no answer.
+#[derive(Debug, Error)]
+pub enum ReaderError {
+    #[error("the process that reads it cannot be started: {0}")]
+    Start(#[source] io::Error),
+    #[error("the process that reads it cannot be walled in: {0}")]
+    Unwalled(String),
+    #[error("the program that reads it failed on it: {0}")]
+    Failed(String),
+    #[error("that takes more than {READER_CPU_SECS} s of computing, or {READER_TIMEOUT_SECS} s in all")]
+    TooSlow,
+    #[error("what comes out of it is more than {0} bytes")]
+    TooLong(usize),
+    #[error("the call was cancelled")]
+    Cancelled,
+}
+
+/// The first byte of what a reader says.
+const ANSWER: u8 = b'=';
+const UNWALLED: u8 = b'!';
+const FAILED: u8 = b'?';
+
+/// The answer of a reader to a question about this file, which is a regular one. Both are the callers' business, and the answer is
+/// to be checked like an argument: whoever made the file may have made it.
+pub fn read_apart(
+    file: BorrowedFd<'_>,
+    question: &str,
+    limits: ReaderLimits,
+    cancel: &CancelToken,
+) -> Result<Vec<u8>, ReaderError> {
+    let ReaderLimits { memory_bytes, file_bytes, answer_bytes } = limits;
+    let numbers = [std::process::id() as usize, memory_bytes + READER_OWN_MEMORY_BYTES, file_bytes];
+    let start = || {
+        let (here, there) = pipe_with(PipeFlags::CLOEXEC)?;
+        let child = Command::new("/proc/self/exe")
+            .arg(READER_ARGUMENT)
+            .args(numbers.map(|number| number.to_string()))
+            .arg(question)
+            .env_clear()
+            .stdin(Stdio::from(file.try_clone_to_owned()?))
+            .stdout(Stdio::from(there))
+            .spawn()?;
+        io::Result::Ok((here, Running(child)))
+    };
+    let (here, mut running) = start().map_err(ReaderError::Start)?;
+    let mut said = Vec::new();
+    hear(&here, &mut said, answer_bytes, cancel)?;
+    // It can close nothing, so it ends.
+    let status = running.0.wait().map_err(ReaderError::Start)?;
+    match said.first().filter(|_| status.success()) {
+        Some(&ANSWER) => {
+            said.remove(0);
+            Ok(said)
+        }
+        Some(&UNWALLED) => Err(ReaderError::Unwalled(told(&said))),
+        Some(&FAILED) => Err(ReaderError::Failed(told(&said))),
+        _ => Err(ended(status)),
+    }
+}
+
+/// A stranger's words, as far as a line goes.
+fn told(said: &[u8]) -> String {
+    String::from_utf8_lossy(&said[1..]).chars().filter(|next| !next.is_control()).take(MAX_FAULT_BYTES).collect()
+}
+
+fn hear(here: &OwnedFd, said: &mut Vec<u8>, most: usize, cancel: &CancelToken) -> Result<(), ReaderError> {
+    let until = Instant::now() + Duration::from_secs(READER_TIMEOUT_SECS);
+    let fault = |errno: Errno| ReaderError::Start(errno.into());
+    let wake = cancel.wake_fd().map_err(fault)?;
+    loop {
+        let news = readable([Some(here.as_fd()), Some(wake)], Some(until));
+        let [has_news, _] = news.map_err(|error| ReaderError::Start(io::Error::other(error)))?;
+        if cancel.is_cancelled() {
+            return Err(ReaderError::Cancelled);
+        }
+        if !has_news && Instant::now() >= until {
+            return Err(ReaderError::TooSlow);
+        }
+        if has_news {
+            said.reserve(64 * 1024);
+            match rustix::io::read(here, spare_capacity(said)) {
+                Ok(0) => return Ok(()),
+                // The first byte is no part of the answer.
+                Ok(_) if said.len() > most + 1 => return Err(ReaderError::TooLong(most)),
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(errno) => return Err(fault(errno)),
+            }
+        }
+    }
+}
+
+fn ended(status: ExitStatus) -> ReaderError {
+    match status.signal() {
+        Some(libc::SIGXCPU) => ReaderError::TooSlow,
+        Some(libc::SIGSYS) => {
+            ReaderError::Failed("it was ended at a system call that it may not make, or for want of memory".to_owned())
+        }
+        Some(signal) => ReaderError::Failed(format!("it crashed (signal {signal})")),
+        None => ReaderError::Failed(format!("it ended with {status}")),
+    }
+}
+
+/// A reader at work. Dropping it ends it.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Without effect on one that was waited for.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// The whole life of a reader: `words` are the arguments behind the first, `answer` does the work.
+pub fn serve_reader(words: impl Iterator<Item = OsString>, answer: impl FnOnce(&str, Vec<u8>) -> Vec<u8>) -> ExitCode {
+    let words: Vec<String> = words.map(|word| word.to_string_lossy().into_owned()).collect();
+    let [parent, memory, most, question] = &words[..] else { return ExitCode::FAILURE };
+    let parent = parent.parse().ok().and_then(Pid::from_raw);
+    let (Some(parent), Ok(memory), Ok(most)) = (parent, memory.parse(), most.parse()) else { return ExitCode::FAILURE };
+    set_hook(Box::new(|_| {}));
+    let said = match enclose(parent, memory, READER_CPU_SECS) {
+        Err(fault) => [&[UNWALLED], fault.to_string().as_bytes()].concat(),
+        Ok(()) => match content(most).map(|content| catch_unwind(AssertUnwindSafe(|| answer(question, content)))) {
+            Ok(Ok(answer)) => [&[ANSWER], &answer[..]].concat(),
+            Ok(Err(_)) => [&[FAILED][..], b"it panicked"].concat(),
+            Err(errno) => [&[FAILED], errno.to_string().as_bytes()].concat(),
+        },
+    };
+    if say(&said).is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// What the file holds, as far as it may.
+fn content(most: usize) -> Result<Vec<u8>, Errno> {
+    let mut content = Vec::with_capacity(64 * 1024);
+    loop {
+        content.reserve(64 * 1024);
+        let offset = content.len() as u64;
+        match rustix::io::pread(rustix::stdio::stdin(), spare_capacity(&mut content), offset) {
+            Ok(0) => return Ok(content),
+            Ok(_) if content.len() > most => return Err(Errno::FBIG),
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno),
+        }
+    }
+}
+
+fn say(mut said: &[u8]) -> Result<(), Errno> {
+    while !said.is_empty() {
+        match rustix::io::write(rustix::stdio::stdout(), said) {
+            Ok(length) => said = &said[length..],
+            Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,54 @@
+//! A process that only computes: nothing of the system is left to it but what it has open, memory and time within bounds.
+
+use rustix::process::{
+    DumpableBehavior, Pid, Resource, Rlimit, Signal, getppid, set_dumpable_behavior, set_parent_process_death_signal,
+    setrlimit,
+};
+use rustix::thread::set_no_new_privs;
+
+use super::fault::{Fault, Step};
+use super::landlock::{self, LEAST_ABI, Options, SCOPES_ABI, abi};
+use super::{capabilities, seccomp, sys};
+
+/// What the usual limit is (`_STK_LIM`, linux/resource.h).
+const STACK_BYTES: u64 = 8 * 1024 * 1024;
+
+/// Puts this process, which has one thread and was started by `parent`, behind these walls for good. It ends with the thread that
+/// started it.
+///
+/// The filter is the wall. What else there is stands behind it, where the kernel has it.
+pub fn enclose(parent: Pid, memory_bytes: u64, cpu_secs: u64) -> Result<(), Fault> {
+    set_parent_process_death_signal(Some(Signal::KILL)).step("PR_SET_PDEATHSIG")?;
+    if getppid() != Some(parent) {
+        return Err(Fault::because("look for the server", "it is gone"));
+    }
+    sys::close_from(3).step("close_range")?;
+    // A pipe that nobody reads: there may be no /dev/null in reach.
+    let (_, nowhere) = rustix::pipe::pipe().step("pipe")?;
+    rustix::stdio::dup2_stderr(nowhere).step("stderr")?;
+    set_dumpable_behavior(DumpableBehavior::NotDumpable).step("PR_SET_DUMPABLE")?;
+    capabilities::drop_all().step("drop capabilities")?;
+    set_no_new_privs(true).step("PR_SET_NO_NEW_PRIVS")?;
+    if let Some(abi) = abi().filter(|abi| *abi >= LEAST_ABI) {
+        let scopes = abi >= SCOPES_ABI;
+        let options =
+            Options { scope_signals: scopes, scope_abstract_sockets: scopes, reading: true, refuse_tcp: true, abi };
+        let nothing = landlock::ruleset(&[], options);
+        let nothing = nothing.map_err(|error| Fault::because("Landlock", &error.to_string()))?;
+        nothing.restrict().step("enter the Landlock domain")?;
+    }
+    // SIGXCPU, which says why, comes first, and SIGKILL a second later.
+    let limits = [
+        (Resource::Data, memory_bytes, memory_bytes),
+        (Resource::Stack, STACK_BYTES, STACK_BYTES),
+        (Resource::Cpu, cpu_secs, cpu_secs + 1),
+        (Resource::Core, 0, 0),
+        (Resource::Fsize, 0, 0),
+        (Resource::Nofile, 0, 0),
+    ];
+    for (resource, current, maximum) in limits {
+        let limit = Rlimit { current: Some(current), maximum: Some(maximum) };
+        setrlimit(resource, limit).step_with(|| format!("limit {resource:?}"))?;
+    }
+    sys::seccomp::install(&seccomp::computing()).step("install the filter")
+}
