@@ -33,6 +33,7 @@ mod schema;
 mod search;
 mod secrets;
 mod server;
+mod sinks;
 mod telemetry;
 mod testrun;
 mod text;

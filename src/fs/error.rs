@@ -104,6 +104,13 @@ pub enum FsError {
         path: PathBuf,
         source: JournalError,
     },
+    /// Programs outside run what is there, and the operator keeps that as it is.
+    #[error("{} was left as it is: {source} (--freeze-sinks)", Quoted(.path))]
+    Frozen {
+        /// The absolute path.
+        path: PathBuf,
+        source: JournalError,
+    },
     /// The destination is taken.
     #[error("{} already exists; nothing was overwritten", Quoted(.path))]
     AlreadyExists {
@@ -230,6 +237,9 @@ impl FsError {
             Self::NotKept { .. } => {
                 "make room on that disk, or ask the operator for less --undo-mib, --undo-full drop or --undo off; then repeat the call"
             }
+            Self::Frozen { .. } => {
+                "go on without it; only the operator can allow it, by a start without --freeze-sinks"
+            }
             Self::NotEmpty { .. } => "ask for a recursive delete if everything in it should go",
             Self::Changed { .. } => "read it again, then repeat the change",
             Self::Locked { .. } => {
@@ -278,6 +288,7 @@ impl FsError {
     pub(super) fn of_journal(path: &Path) -> impl FnOnce(JournalError) -> Self + use<'_> {
         move |error| match error {
             JournalError::Moved { .. } => Self::Changed { path: path.into() },
+            source @ JournalError::Frozen { .. } => Self::Frozen { path: path.into(), source },
             source => Self::NotKept { path: path.into(), source },
         }
     }

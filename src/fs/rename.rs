@@ -188,6 +188,6 @@ fn owner_as_allowed(mut stat: Stat, temp: &Temp, shown: &Path) -> Result<Stat, F
 }
 
 fn remove_source(changes: &Changes<'_>, source: &Checked<Entry>) -> Result<(), FsError> {
-    changes.loses(source.dir().as_fd(), source.place()).map_err(FsError::of_journal(source.shown()))?;
+    changes.makes_way(source.dir().as_fd(), source.place()).map_err(FsError::of_journal(source.shown()))?;
     unlinkat(source.dir(), source.name(), AtFlags::empty()).map_err(|errno| FsError::of(source.shown(), "move", errno))
 }
