@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use crate::budget::Exhausted;
 use crate::journal::JournalError;
 use crate::limits::{MAX_GITIGNORE_BYTES, MAX_GITIGNORE_RULES};
-use crate::policy::{Kind, Quoted, way_to_unprotect};
+use crate::policy::{Cause, Kind, Quoted, way_past};
 
 /// Why a file operation failed. Unless a variant says otherwise, nothing was changed.
 #[derive(Debug, thiserror::Error)]
@@ -190,6 +190,7 @@ pub enum FsError {
         path: PathBuf,
         /// What is in the way.
         protected: PathBuf,
+        why: Cause,
     },
     /// Directories nested too deep.
     #[error("{} has directories nested more than {max} deep", Quoted(.path))]
@@ -228,7 +229,7 @@ impl FsError {
     /// What to do next, if there is something better to say than the message.
     pub fn hint(&self) -> Option<Cow<'static, str>> {
         Some(Cow::Borrowed(match self {
-            Self::Protected { protected, .. } => return Some(way_to_unprotect(protected).into()),
+            Self::Protected { protected, why, .. } => return Some(way_past(protected, *why).into()),
             Self::NotFound { .. } => "list the parent directory to see what is there",
             Self::Memory { source, .. } => source.hint(),
             Self::TooManyRules { .. } => "leave out `respectGitignore`, and name what to leave out in `excludeGlobs`",

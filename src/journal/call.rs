@@ -14,9 +14,13 @@ use super::log::Kind;
 use super::outside::Outside;
 use super::recorder::{At, Recorder};
 use super::settled::Settled;
+use super::sinks::FoundOutside;
 use super::store::Store;
 use super::undo::Options;
 use crate::limits::{UNDO_SWEEP_SECS, UNDO_SWEEP_SHARE};
+
+/// What an entry that puts back is called.
+const PUTS_BACK: &str = "--freeze-sinks";
 
 /// The store of a server, and how it is used.
 #[derive(Debug)]
@@ -104,6 +108,37 @@ impl Journal {
         // What cannot be removed now is looked for again.
         let _ = self.store.keep_within(self.bounds);
         kept
+    }
+}
+
+impl Journal {
+    /// Looks what an entry that has ended changed of what runs outside.
+    pub fn settle(&self, number: u64, changes: &[(Place, Change)]) -> Settled {
+        let FoundOutside { all, by } = match self.store.outside(number, changes) {
+            Ok(found) => found,
+            Err(error) => return Settled { failed: Some(error.to_string()), ..Settled::none() },
+        };
+        if all.is_empty() || !self.freezes() {
+            return Settled { outside: all, ..Settled::none() };
+        }
+        let paths: Vec<Place> = by.into_iter().collect();
+        let undone = self.store.undo(&[number], PUTS_BACK, Options { paths: &paths, ..Options::default() });
+        let failed = match undone {
+            Ok(undone) => match undone.conflicts.first() {
+                None => return Settled { put_back: all, ..Settled::none() },
+                Some(conflict) => format!("{}: {}", self.store.path(&conflict.place).display(), conflict.why),
+            },
+            Err(error) => error.to_string(),
+        };
+        Settled { outside: all, failed: Some(failed), ..Settled::none() }
+    }
+
+    /// The same of what is known by its number alone.
+    pub fn settle_entry(&self, number: u64) -> Settled {
+        match self.store.entry(number) {
+            Ok(entry) => self.settle(number, &self.store.changes(&entry)),
+            Err(error) => Settled { failed: Some(error.to_string()), ..Settled::none() },
+        }
     }
 }
 

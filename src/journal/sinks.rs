@@ -197,6 +197,7 @@ impl<'a> Look<'a> {
             None if old.is_some() => facets(old_line, content.as_ref()),
             None => Facets::new(),
         };
+        let place = if line.is_some() { place } else { old.as_ref().unwrap_or(place) };
         for what in differences(&before, &after) {
             self.find(place, what);
         }

@@ -102,7 +102,7 @@ pub struct ChangesMade {
     /// What of it cannot be undone, and why.
     #[serde(skip_serializing_if = "Option::is_none")]
     lost: Option<String>,
-    /// What of it programs outside the walls run
+    // Of that what programs outside run; without a description, which each client would pay for.
     #[serde(skip_serializing_if = "Option::is_none")]
     outside: Option<Open<Settled>>,
 }
