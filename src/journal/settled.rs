@@ -28,7 +28,8 @@ impl Settled {
     }
 
     /// With what came of another entry of the call before.
-    pub(super) fn after(mut self, mut before: Self) -> Self {
+    #[must_use]
+    pub fn after(mut self, mut before: Self) -> Self {
         before.outside.retain(|known| !self.outside.contains(known));
         self.outside.splice(..0, before.outside.drain(..));
         self.after_parts(before)

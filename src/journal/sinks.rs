@@ -35,7 +35,8 @@ type Line = (&'static Sink, usize);
 
 struct Look<'a> {
     store: &'a Store,
-    /// Of the entry, if it has been made.
+    /// The entry, if it has been made, and what stood where before it, once that is asked.
+    number: Option<u64>,
     versions: Option<Versions<'a>>,
     /// Where things are, and where they were.
     moved: Vec<(&'a Place, &'a Place)>,
@@ -59,7 +60,7 @@ impl Store {
             _ => None,
         });
         let moved: Vec<_> = moved.collect();
-        let mut look = Look { moved: moved.clone(), ..Look::new(self, Some(self.versions(number)?), &changes[0].0) };
+        let mut look = Look { moved: moved.clone(), ..Look::new(self, Some(number), &changes[0].0) };
         for (place, change) in changes {
             look.by = place.clone();
             look.change(place, change)?;
@@ -97,9 +98,10 @@ fn failed(store: &Store, place: &Place) -> impl FnOnce(Errno) -> JournalError {
 }
 
 impl<'a> Look<'a> {
-    fn new(store: &'a Store, versions: Option<Versions<'a>>, by: &Place) -> Self {
+    fn new(store: &'a Store, number: Option<u64>, by: &Place) -> Self {
+        let versions = None;
         let (moved, hooks, found, because) = (Vec::new(), HashMap::new(), BTreeMap::new(), BTreeSet::new());
-        Self { store, versions, moved, hooks, names_left: MAX_SINK_NAMES, by: by.clone(), found, because }
+        Self { store, number, versions, moved, hooks, names_left: MAX_SINK_NAMES, by: by.clone(), found, because }
     }
 
     fn found(self) -> FoundOutside {
@@ -134,6 +136,9 @@ impl<'a> Look<'a> {
     /// All that lies in a directory which was not there before.
     fn walk(&mut self, dir: BorrowedFd<'_>, place: &Place, depth: usize) -> Result<(), JournalError> {
         let failed = || failed(self.store, place);
+        // As it is for each file in it; of what was moved the old name counts, too.
+        let is_moved = self.old(place).is_some();
+        let in_hooks = !is_moved && self.hook(&place.join(&Bytes(b"x".to_vec())), false).is_some();
         for (name, kind) in entries(dir).map_err(failed())? {
             if self.names_left == 0 || depth > JOURNAL_DEPTH {
                 self.find(place, TOO_MUCH.to_owned());
@@ -147,19 +152,17 @@ impl<'a> Look<'a> {
             };
             if let Some(handle) = handle {
                 self.walk(handle.as_fd(), &inner, depth + 1)?;
-            } else if self.is_of_interest(&inner, kind) {
+            } else if is_moved
+                || in_hooks
+                || named(&inner.path.0).is_some()
+                || kind != FileType::RegularFile && self.line(&inner, true).is_some()
+            {
                 let handle = object::handle(dir, name.name()).map_err(failed())?;
                 let found = handle.map(|handle| Ok((stat_of(&handle)?, handle))).transpose().map_err(failed())?;
                 self.spot(&inner, found.as_ref())?;
             }
         }
         Ok(())
-    }
-
-    fn is_of_interest(&mut self, place: &Place, kind: FileType) -> bool {
-        let old = self.old(place);
-        let is_link = kind != FileType::RegularFile;
-        self.line(place, is_link).is_some() || old.is_some_and(|old| self.line(&old, is_link).is_some())
     }
 
     /// What stands at a place, and is no directory, with what stood there before.
@@ -173,6 +176,9 @@ impl<'a> Look<'a> {
         };
         if line.is_none() && old_line.is_none() {
             return Ok(());
+        }
+        if let (Some(number), None) = (self.number, &self.versions) {
+            self.versions = Some(self.store.versions(number)?);
         }
         let noted = match &self.versions {
             Some(versions) => versions.noted_before(old.as_ref().unwrap_or(place))?,

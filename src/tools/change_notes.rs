@@ -117,6 +117,11 @@ pub fn changes_made(context: &Context<'_>) -> Option<(String, ChangesMade)> {
 pub fn changes_told(context: &Context<'_>, changed: Option<&Changed>) -> Option<(String, ChangesMade)> {
     let Changed { call, fault, settled } = changed.filter(|changed| **changed != Changed::default())?;
     let journal = context.services.journal.as_deref().ok()?;
+    if call.is_none() && fault.is_none() {
+        // It is of what came between two cells.
+        context.changes.made(Ended { settled: settled.clone(), ..Ended::default() });
+        return None;
+    }
     let entry = call.and_then(|call| journal.store.entry(call).ok());
     let changes = entry.as_ref().map(|entry| journal.store.changes(entry)).unwrap_or_default();
     let is_kept = entry.as_ref().map_or(Ok(()), |entry| journal.keep(entry));

@@ -1,6 +1,6 @@
 //! `replay why`: which rule decides, and which flag would allow it.
 
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 use pretty_assertions::assert_eq;
