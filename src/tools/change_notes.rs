@@ -102,8 +102,9 @@ pub struct ChangesMade {
     /// What of it cannot be undone, and why.
     #[serde(skip_serializing_if = "Option::is_none")]
     lost: Option<String>,
-    // Of that what programs outside run; without a description, which each client would pay for.
+    /// What of it programs outside run. Not in the schema, which each client pays for.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
     outside: Option<Open<Settled>>,
 }
 

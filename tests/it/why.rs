@@ -161,7 +161,7 @@ fn a_connection_is_judged_by_the_rules() {
     let (status, text) = why(&tree, &["connect", "ftp://a"], &[]);
     assert_eq!(
         (status, text.contains("`ftp://` is none of tcp://, udp://, http:// and https://")),
-        (1, true),
+        (2, true),
         "{text}"
     );
 }

@@ -97,7 +97,12 @@ fn a_change_of_what_runs_outside_is_told_and_nothing_else_is() {
 #[test]
 fn a_change_in_the_background_is_told_at_its_end_and_an_undo_is_told_too() {
     everywhere(|setting: Setting| {
-        let mut walls = walls(setting, &[]);
+        let logs = tempfile::tempdir().unwrap();
+        let log = logs.path().join("audit.jsonl");
+        if let Some(owner) = setting.owner {
+            give(logs.path(), owner);
+        }
+        let mut walls = walls(setting, &["--audit", log.to_str().unwrap()]);
         let arguments = json!({"command": "mkdir n; echo a > n/.envrc", "background": true});
         let id = walls.server.call("execute_command", arguments).result()["structuredContent"]["commandId"].clone();
         let reply = loop {
@@ -108,12 +113,25 @@ fn a_change_in_the_background_is_told_at_its_end_and_an_undo_is_told_too() {
         };
         assert_eq!(told(&reply, TOLD), ["n/.envrc (direnv)"], "{setting:?}");
         let changed = &reply.result()["structuredContent"]["changed"];
-        let path = walls.tree.text("work/n/.envrc");
+        let path = &walls.tree.text("work/n/.envrc");
         assert_eq!(changed["outside"], json!({"changed": [{"path": path, "what": ["direnv"]}]}), "{setting:?}");
         let again = walls.server.call("undo_changes", json!({"calls": [changed["call"]]}));
         let own = again.result()["structuredContent"]["call"].clone();
         let back = walls.server.call("undo_changes", json!({"calls": [own]}));
         assert_eq!(told(&back, TOLD), ["n/.envrc (direnv)"], "{setting:?}: {}", back.whole());
+        let lines = std::fs::read_to_string(&log).unwrap();
+        let lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let of_outside = lines.filter(|line| line["outside"] != Value::Null);
+        let mut logged: Vec<_> = of_outside.map(|line| json!([line["event"], line["tool"], line["outside"]])).collect();
+        logged.sort_by_key(|line| line[0] != "background");
+        let changed = |what: &str| json!({"changed": [{"path": path, "what": [what]}]});
+        let expected = [
+            json!(["background", null, changed("direnv")]),
+            json!(["call", "follow_command", changed("direnv")]),
+            json!(["call", "undo_changes", changed("direnv removed")]),
+            json!(["call", "undo_changes", changed("direnv")]),
+        ];
+        assert_eq!(logged, expected, "{setting:?}");
         walls.end();
     });
 }
@@ -168,11 +186,11 @@ fn what_is_frozen_stays_as_it_is() {
         assert_eq!(walls.tree.read("work/old/package.json"), r#"{"scripts": {"prepare": "husky"}}"#, "{setting:?}");
         assert_eq!(walls.tree.read("work/old/.husky/pre-commit"), "old\n", "{setting:?}");
         // An undo brings nothing back, either.
-        let made = walls.server.call("execute_command", json!({"command": "echo a > sub/.envrc"}));
+        let made = walls.server.call("execute_command", json!({"command": "mkdir m; echo a > m/.envrc"}));
         let call = made.result()["structuredContent"]["changed"]["call"].as_u64().unwrap();
         let again = walls.server.call("undo_changes", json!({"calls": [call + 1]}));
-        assert_eq!(told(&again, PUT_BACK), ["sub/.envrc (direnv)"], "{setting:?}: {}", again.whole());
-        assert!(!walls.tree.has("work/sub/.envrc"), "{setting:?}");
+        assert_eq!(told(&again, PUT_BACK), ["m/.envrc (direnv)"], "{setting:?}: {}", again.whole());
+        assert!(!walls.tree.has("work/m"), "{setting:?}");
         walls.end();
     });
 }
