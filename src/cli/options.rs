@@ -25,6 +25,7 @@ use crate::limits;
 
 /// Flags that every mode understands.
 #[derive(Clone, Debug, Parser)]
+#[expect(clippy::struct_excessive_bools, reason = "flags that say nothing but that they are there")]
 pub struct Options {
     /// Allow a directory: read-only, or with `:rw` at its end also for writing
     ///

@@ -106,7 +106,7 @@ fn read(config: &Config, policy: &Policy, path: &Path) -> Answer {
     let seen = seen.map(|seen| format!("commands read it all the same: {} ({})", seen.path.display(), seen.why));
     match policy.look(&path) {
         Ok(_) => Answer::allowed(allowed_by(policy, &path)),
-        Err(error) => refused(policy, &path, error, ""),
+        Err(error) => refused(policy, &path, &error, ""),
     }
     .noting(seen)
 }
@@ -123,7 +123,7 @@ fn write(config: &Config, policy: &Policy, path: &Path) -> Answer {
         .map(|(sink, _)| format!("what {} runs of it stays as it is (--freeze-sinks)", sink.obeyed_by));
     match found {
         Ok(()) => Answer::allowed(allowed_by(policy, &path)).noting(frozen),
-        Err(error) => refused(policy, &path, error, ":rw"),
+        Err(error) => refused(policy, &path, &error, ":rw"),
     }
 }
 
@@ -135,9 +135,9 @@ fn allowed_by(policy: &Policy, path: &Path) -> String {
     })
 }
 
-fn refused(policy: &Policy, path: &Path, error: PolicyError, suffix: &str) -> Answer {
+fn refused(policy: &Policy, path: &Path, error: &PolicyError, suffix: &str) -> Answer {
     let denied = Answer::denied(error.to_string());
-    match &error {
+    match error {
         PolicyError::NotFound { .. } => Answer::allowed(allowed_by(policy, path)).noting([error.to_string()]),
         PolicyError::Denied { .. } => {
             let is_dir = |path: &Path| path.is_dir() && path != Path::new("/");
@@ -184,16 +184,15 @@ fn destination(what: &OsStr) -> Result<(Destination, Option<(bool, String)>)> {
         other => bail!("`{other}://` is none of tcp://, udp://, http:// and https://"),
     };
     let (authority, path) = rest.split_once('/').map_or((rest, None), |(host, path)| (host, Some(format!("/{path}"))));
-    let (host, port) = match authority.parse() {
-        Ok(address) => (Host::Address(address), port),
-        Err(_) => {
-            let split = authority.rsplit_once(':').and_then(|(host, port)| Some((host, port.parse().ok()?)));
-            let (host, port) = split.unwrap_or((authority, port));
-            let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
-            let named = || canonical(bare).map(Host::Name);
-            let host = bare.parse().map(Host::Address).ok().or_else(named);
-            (host.with_context(|| format!("`{what}` names no host; give HOST:PORT or a URL"))?, port)
-        }
+    let (host, port) = if let Ok(address) = authority.parse() {
+        (Host::Address(address), port)
+    } else {
+        let split = authority.rsplit_once(':').and_then(|(host, port)| Some((host, port.parse().ok()?)));
+        let (host, port) = split.unwrap_or((authority, port));
+        let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+        let named = || canonical(bare).map(Host::Name);
+        let host = bare.parse().map(Host::Address).ok().or_else(named);
+        (host.with_context(|| format!("`{what}` names no host; give HOST:PORT or a URL"))?, port)
     };
     let asked = path.filter(|_| scheme.starts_with("http")).map(|path| (scheme == "https", path));
     Ok((Destination { transport, host, port }, asked))

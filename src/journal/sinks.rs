@@ -88,7 +88,9 @@ impl Store {
         let old = look.open(place).and_then(|old| old.map_or(Ok(None), |old| content(&stat_of(&old)?, &old)));
         let facets = |content: Option<Content>| content.map(|content| sink.facets(&place.path.0, &content));
         let [old, new] = [old.map_err(failed())?, new].map(|content| facets(content).unwrap_or_default());
-        differences(&old, &new).into_iter().for_each(|what| look.find(place, what));
+        for what in differences(&old, &new) {
+            look.find(place, what);
+        }
         Ok(look.found().all)
     }
 }
@@ -180,11 +182,8 @@ impl<'a> Look<'a> {
         if let (Some(number), None) = (self.number, &self.versions) {
             self.versions = Some(self.store.versions(number)?);
         }
-        let noted = match &self.versions {
-            Some(versions) => versions.noted_before(old.as_ref().unwrap_or(place))?,
-            None => None,
-        };
-        if let (None, Some(_), Some((new, begins)), Some((sink, _))) = (&noted, &old, line, old_line)
+        let versions = self.versions.as_ref().filter(|versions| versions.is_noted(old.as_ref().unwrap_or(place)));
+        if let (None, Some(_), Some((new, begins)), Some((sink, _))) = (versions, &old, line, old_line)
             && new == sink
             && begins >= self.moved_depth(place)
         {
@@ -198,8 +197,11 @@ impl<'a> Look<'a> {
             _ => Facets::new(),
         };
         let after = facets(line, content.as_ref());
-        let before = match noted {
-            Some(version) => facets(old_line, version.and_then(content_of).as_ref()),
+        let before = match versions {
+            Some(versions) => {
+                let version = versions.before(old.as_ref().unwrap_or(place))?;
+                facets(old_line, version.and_then(content_of).as_ref())
+            }
             None if old.is_some() => facets(old_line, content.as_ref()),
             None => Facets::new(),
         };
@@ -362,7 +364,9 @@ impl<'a> Look<'a> {
         let facets = |line: Option<Line>| line.map(|(sink, _)| sink.facets(&from.path.0, &content));
         let differences = differences(&facets(old).unwrap_or_default(), &facets(new).unwrap_or_default());
         let place = if new.is_some() { to.unwrap_or(from) } else { from };
-        differences.into_iter().for_each(|what| self.find(place, what));
+        for what in differences {
+            self.find(place, what);
+        }
         Ok(())
     }
 }

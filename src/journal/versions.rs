@@ -73,9 +73,9 @@ impl Versions<'_> {
         self.version(place, &old.stat, 0).map(Some)
     }
 
-    /// The same; `None` where nothing was noted.
-    pub(super) fn noted_before(&self, place: &Place) -> Result<Option<Option<Version>>, JournalError> {
-        if self.noted(&self.before, place).is_none() { Ok(None) } else { self.before(place).map(Some) }
+    /// Whether something was noted of a place as it was called before.
+    pub(super) fn is_noted(&self, place: &Place) -> bool {
+        self.noted(&self.before, place).is_some()
     }
 
     /// What stood there when the entry ended.

@@ -9,7 +9,7 @@ use super::tool_server::{ErrorStyle, Server};
 use crate::cancel::CancelToken;
 use crate::error::Error;
 use crate::journal::{Changes, Ended};
-use crate::protocol::{Body, Code, Content, Id, Outcome, Request, Revision, RpcError, ToolReply, notification};
+use crate::protocol::{Body, Code, Content, Id, Outcome, Request, Revision, RpcError, ToolReply, Unsent, notification};
 use crate::tools::{Callable, ChangeCounts, Context, Progress, Registry, Services, Weight, outside_lines};
 
 /// One call on its way.
@@ -67,7 +67,7 @@ impl Call<'_> {
         match done {
             Ok(mut reply) => {
                 reply.undo = ended.number.map(|number| ChangeCounts::of(&ended.changes).with(number));
-                reply.outside = outside(&ended);
+                reply.outside = outside(&ended).map(Box::new);
                 reply.content.extend(notes(services, &ended).map(Content::Text));
                 Ok(Body::Tool(reply))
             }
@@ -108,10 +108,11 @@ impl Call<'_> {
         if self.revision.is_stateless() || self.server.errors == ErrorStyle::Results {
             let content = vec![Content::Text(message)];
             let code = Some(error.code());
-            let outside = outside(ended);
+            let outside = outside(ended).map(Box::new);
             return Ok(Body::Tool(ToolReply { content, is_error: true, code, outside, ..ToolReply::default() }));
         }
-        Err(RpcError { outside: outside(ended), ..RpcError::new(error.code(), message) })
+        let unsent = outside(ended).map(|outside| Box::new(Unsent { outside: Some(outside), ..Unsent::default() }));
+        Err(RpcError { unsent, ..RpcError::new(error.code(), message) })
     }
 }
 

@@ -156,7 +156,7 @@ pub fn outside_lines(services: &Services, settled: &Settled) -> Vec<String> {
     match (&outside[..], failed) {
         ([], None) => {}
         ([], Some(why)) => {
-            lines.push(format!("whether this changed what runs outside the walls could not be seen: {why}"))
+            lines.push(format!("whether this changed what runs outside the walls could not be seen: {why}"));
         }
         (all, failed) => {
             let stays =
@@ -175,11 +175,8 @@ pub fn outside_lines(services: &Services, settled: &Settled) -> Vec<String> {
 fn some_outside(all: &[Outside], below: Option<&Path>) -> String {
     fn named(all: impl ExactSizeIterator<Item = String>) -> String {
         let more = all.len().saturating_sub(NAMED_OUTSIDE);
-        let mut named = all.take(NAMED_OUTSIDE).collect::<Vec<_>>().join(", ");
-        if more > 0 {
-            named.push_str(&format!(" and {more} more"));
-        }
-        named
+        let named = all.take(NAMED_OUTSIDE).collect::<Vec<_>>().join(", ");
+        if more > 0 { format!("{named} and {more} more") } else { named }
     }
     let what = |what: &String| {
         let shown = show(what.as_bytes());
