@@ -141,7 +141,7 @@ impl Error {
             | Self::Journal(JournalError::Unknown { .. })
             | Self::NoMatch { .. }
             | Self::Testrun(TestrunError::NoMatch { .. } | TestrunError::Nothing { .. }) => Code::NotFound,
-            Self::Fs(FsError::Protected { .. }) => Code::NotAllowed,
+            Self::Fs(FsError::Protected { .. } | FsError::Frozen { .. }) => Code::NotAllowed,
             Self::Glob { .. }
             | Self::Params { .. }
             | Self::Encoding(EncodingError::UnknownLabel { .. })
@@ -149,7 +149,7 @@ impl Error {
             | Self::Python(PythonError::BadName { .. } | PythonError::TooLong { .. })
             | Self::Testrun(TestrunError::Arguments { .. } | TestrunError::NoDirectory { .. }) => Code::InvalidParams,
             Self::Python(PythonError::Policy(error)) if of_policy(error) == Code::NotAllowed => Code::ToolDenied,
-            Self::Python(PythonError::Fs(FsError::Protected { .. })) => Code::ToolDenied,
+            Self::Python(PythonError::Fs(FsError::Protected { .. } | FsError::Frozen { .. })) => Code::ToolDenied,
             Self::Python(_) => Code::ToolFailed,
             Self::Fs(_)
             | Self::Journal(_)

@@ -109,6 +109,10 @@ pub mod server {
     pub use crate::server::{Server, Session};
 }
 
+pub mod sinks {
+    pub use crate::sinks::{Compared, Content, HOOK, SINKS, Sink, differences, hooks_path, named};
+}
+
 pub mod testrun {
     pub use crate::testrun::{CHECKERS, Checker, Language, ProcessEnding, RUNNERS, RunProgress, Runner, Sources, text};
     pub mod model {

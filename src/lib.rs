@@ -34,6 +34,7 @@ mod schema;
 mod search;
 mod secrets;
 mod server;
+mod sinks;
 mod telemetry;
 mod testrun;
 mod text;

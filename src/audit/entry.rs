@@ -7,10 +7,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::exec::{Background, Blocked, Ending, State};
+use crate::exec::{Background, Blocked, State};
+use crate::journal::Settled;
 use crate::limits::{MAX_AUDIT_PATH_BYTES, MAX_AUDIT_REASON_BYTES, MAX_KEPT_NAME_BYTES};
 use crate::policy::TouchedPath;
-use crate::protocol::{Body, Content, Outcome};
+use crate::protocol::{Body, Content, Outcome, outside};
 use crate::server::{Begun, Entry};
 use crate::text::escape::hex;
 use crate::text::escape::show_path;
@@ -44,6 +45,8 @@ struct Line<'a> {
     detail: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     undo: Option<&'a Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outside: Option<&'a Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     code: Option<i64>,
     duration_us: u64,
@@ -79,23 +82,29 @@ pub struct BackgroundEnd<'a> {
     output_bytes: u64,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     blocked: Vec<Blocked>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outside: Option<Settled>,
 }
 
 impl<'a> BackgroundEnd<'a> {
     /// Of this one, which has ended.
     pub fn of(client: &'a str, command: &'a Background) -> Self {
         let state = command.state();
-        let blocked = if let State::Ended(ending) = &state { Blocked::among(&ending.denied) } else { Vec::new() };
+        let ending = if let State::Ended(ending) = &state { Some(ending) } else { None };
+        let blocked = ending.map(|ending| Blocked::among(&ending.denied)).unwrap_or_default();
+        let settled = ending.and_then(|ending| Some(&ending.changed.as_ref()?.settled));
+        let outside = settled.filter(|settled| !settled.is_nothing()).cloned();
         Self {
             at: time(SystemTime::now()),
             event: "background",
             client,
             id: command.id(),
             detail: state.end().unwrap_or_else(|| "runs".to_owned()),
-            asked: matches!(state, State::Ended(Ending { asked: true, .. })),
+            asked: ending.is_some_and(|ending| ending.asked),
             duration_us: u64::try_from(command.ran().as_micros()).unwrap_or(u64::MAX),
             output_bytes: command.written(),
             blocked,
+            outside,
         }
     }
 }
@@ -150,7 +159,7 @@ pub fn detail(reply: &Outcome) -> Option<String> {
 }
 
 /// The number by which what a call changed can be undone, and how much that is.
-pub fn undo(reply: &Outcome) -> Option<&Value> {
+fn undo(reply: &Outcome) -> Option<&Value> {
     match reply {
         Ok(Body::Tool(reply)) => reply.undo.as_ref(),
         _ => None,
@@ -164,7 +173,7 @@ fn reason(message: &str) -> Option<String> {
 }
 
 /// The members of the line of a call. Fails for nothing that a call can bring about.
-pub fn call<'a>(entry: &'a Entry, detail: Option<String>, undo: Option<&'a Value>) -> serde_json::Result<String> {
+pub fn call(entry: &Entry, detail: Option<String>, reply: Option<&Outcome>) -> serde_json::Result<String> {
     let call = &entry.call;
     members(&Line {
         opening: Opening::of(call, "call"),
@@ -173,7 +182,8 @@ pub fn call<'a>(entry: &'a Entry, detail: Option<String>, undo: Option<&'a Value
         arguments: &call.arguments,
         outcome: entry.outcome.as_str(),
         detail,
-        undo,
+        undo: reply.and_then(undo),
+        outside: reply.and_then(outside),
         code: entry.code,
         duration_us: u64::try_from(entry.duration.as_micros()).unwrap_or(u64::MAX),
         request_bytes: call.request_bytes,

@@ -247,8 +247,7 @@ impl Observer for AuditLog {
 
     fn ended(&self, entry: &Arc<Entry>, reply: Option<&Outcome>) -> Result<(), RpcError> {
         let detail = reply.filter(|_| self.changes(&entry.call.tool)).and_then(entry::detail);
-        let undo = reply.and_then(entry::undo);
-        let line = entry::call(entry, detail, undo).map_err(|error| unwritable(&error, "what it did stands"))?;
+        let line = entry::call(entry, detail, reply).map_err(|error| unwritable(&error, "what it did stands"))?;
         let mut writing = self.lock();
         writing.waiting.push_back(line);
         self.settle(&mut writing, "so the answer is withheld; the call was carried out, and what it did stands")

@@ -184,7 +184,7 @@ fn about(directory: &str, error: PolicyError) -> PolicyError {
     let path = PathBuf::from(directory);
     match error {
         PolicyError::Denied { allowed, .. } => PolicyError::Denied { path, allowed },
-        PolicyError::ReadOnly { allowed, .. } => PolicyError::ReadOnly { path, allowed },
+        PolicyError::ReadOnly { allowed, root, .. } => PolicyError::ReadOnly { path, root, allowed },
         other => other,
     }
 }

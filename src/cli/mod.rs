@@ -102,6 +102,11 @@ pub enum Command {
         #[command(subcommand)]
         action: SandboxAction,
     },
+    /// Ask which rule decides about a path, a connection or a program; the exit status is 1 for a denial
+    ///
+    /// The flags are those of the server. The answer names the flag that would allow it, and what that would allow besides.
+    #[command(after_help = "Example: replay why write .git/hooks/pre-commit --allow .:rw")]
+    Why(WhyArgs),
     /// Find the rules about the network (--allow-net) that a program needs, or list the sets that they can name
     Net {
         /// What to do
@@ -173,6 +178,31 @@ pub enum SandboxAction {
         #[arg(required = true, last = true, value_name = "PROGRAM")]
         program: Vec<OsString>,
     },
+}
+
+/// `replay why`.
+#[derive(Clone, Debug, Args)]
+pub struct WhyArgs {
+    /// What would be done with it
+    #[arg(value_enum)]
+    pub access: Access,
+    /// A path; for connect HOST:PORT, udp://HOST:PORT or a URL; for run the name or the path of a program
+    pub what: OsString,
+    /// Print the answer as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Access {
+    /// By the file tools
+    Read,
+    /// By the file tools, a file or a directory
+    Write,
+    /// By commands
+    Connect,
+    /// By commands
+    Run,
 }
 
 /// `replay call`.

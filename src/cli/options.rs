@@ -25,6 +25,7 @@ use crate::limits;
 
 /// Flags that every mode understands.
 #[derive(Clone, Debug, Parser)]
+#[expect(clippy::struct_excessive_bools, reason = "flags that say nothing but that they are there")]
 pub struct Options {
     /// Allow a directory: read-only, or with `:rw` at its end also for writing
     ///
@@ -51,6 +52,12 @@ pub struct Options {
     /// This holds for all such paths below it, too. Repeatable. `replay sandbox explain` lists the paths.
     #[arg(long, global = true, help_heading = WALLS, value_name = "PATH", value_hint = ValueHint::AnyPath, hide_short_help = true)]
     pub unprotect: Vec<PathBuf>,
+    /// Keep what programs outside the walls run as it is
+    ///
+    /// That is hooks, programs that a configuration of git names, scripts that npm runs on install, .envrc, .husky, .mcp.json and tasks
+    /// and settings of VS Code, also those that commands make anew. Without this flag replies and the audit log tell of such a change.
+    #[arg(long, global = true, help_heading = WALLS, hide_short_help = true)]
+    pub freeze_sinks: bool,
     /// Choose what commands get of a git repository that an allowed directory belongs to and that lies outside
     ///
     /// `.git` of a linked worktree or of a submodule is a file that names such a repository.

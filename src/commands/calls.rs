@@ -365,7 +365,7 @@ fn advised(error: CallsError) -> anyhow::Error {
         Some(hint)
             if matches!(error, CallsError::Policy(PolicyError::Denied { .. } | PolicyError::ReadOnly { .. })) =>
         {
-            anyhow::anyhow!("{error}; {hint}; --allow DIR:rw allows another one")
+            anyhow::anyhow!("{error}; {hint}")
         }
         _ if error.is_setup() => anyhow::anyhow!("failed to setup agent: {}", error.advice()),
         Some(_) => anyhow::anyhow!("{}", error.advice()),

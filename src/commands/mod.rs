@@ -14,6 +14,7 @@ mod sandbox;
 mod serve;
 mod token;
 mod tools;
+mod why;
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -29,6 +30,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
     match command {
         Command::Generate { document } => process::print(generate::document(document)?),
         Command::Tools { json } => tools::run(&cli.options, json),
+        Command::Why(asked) => why::run(&cli.options, &asked),
         Command::Call(asked) => call::run(&cli.options, &asked),
         Command::Bench(asked) => bench::run(&asked),
         Command::Mock { serve, action: None } => mock::serve(&serve, &cli.options),

@@ -155,6 +155,12 @@ fn announce(servers: &[(&str, &Server)], own_landlock: Option<u32>) {
             if is_warning { tracing::warn!("{owner}{words}") } else { tracing::info!("{owner}{words}") }
         }
     }
+    for (name, server) in servers {
+        if server.services().journal.as_ref().is_ok_and(|journal| journal.freezes()) {
+            let owner = if servers.len() > 1 { format!("{name}: ") } else { String::new() };
+            tracing::info!("{owner}what programs outside the walls run stays as it is (--freeze-sinks)");
+        }
+    }
     let own = own_landlock.map_or_else(|| "none".to_owned(), |version| format!("landlock {version}"));
     let standing = &first.services().commands.standing;
     let network = standing.network_word();

@@ -29,7 +29,7 @@ use crate::tools::Commands;
 const OWN_PROGRAM: &str = "/proc/self/exe";
 
 /// Starts the launcher of the best tier that can be built here, of those that the operator lets it be.
-pub fn start(config: &Config, policy: &Policy, journal: Option<&Journal>, account: &Account) -> Result<Commands> {
+pub fn start(config: &Config, policy: &Policy, journal: Option<&Arc<Journal>>, account: &Account) -> Result<Commands> {
     let bounds = |standing: WallStatus| Commands {
         standing,
         timeout: config.command_timeout,
@@ -154,7 +154,7 @@ struct Launched {
 fn launch(
     config: &Config,
     policy: &Policy,
-    journal: Option<&Journal>,
+    journal: Option<&Arc<Journal>>,
     account: &Account,
     tier: Tier,
     (watchers, set): (&[Arc<dyn Watcher>], Option<&Loaded>),
@@ -164,11 +164,12 @@ fn launch(
     let roots: Vec<&Path> = policy.roots().iter().map(Root::path).collect();
     let scratch = private_directory(config, &roots)?;
     scratch.link_in_home(&config.sandbox.home_links)?;
-    let plan = plan(config, policy, journal, tier, scratch.path())?;
+    let plan = plan(config, policy, journal.map(AsRef::as_ref), tier, scratch.path())?;
     if let Some(reason) = refusal(&plan, asked) {
         bail!(reason);
     }
     let (launcher, ready) = Launcher::start(Path::new(OWN_PROGRAM), &plan)?;
+    let launcher = launcher.noting(journal.cloned());
     let launcher =
         if tier == Tier::Namespaces { launcher.guarding(Arc::clone(policy.repositories())) } else { launcher };
     let rules = &config.sandbox.rules;

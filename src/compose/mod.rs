@@ -9,7 +9,7 @@ mod undo_stores;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 
 use crate::budget::{Account, Budget};
 use crate::calls::{Isolation, Reach};
@@ -19,7 +19,7 @@ use crate::exec::Logs;
 use crate::fs::Writer;
 use crate::policy::{Pins, Policy, Root};
 use crate::python::Sessions;
-use crate::sandbox::{Network, WallStatus};
+use crate::sandbox::{Network, Tier, WallStatus};
 use crate::search::memory::Memory;
 use crate::secrets;
 use crate::server::Server;
@@ -55,11 +55,21 @@ pub fn server_beside(config: &Config, account: Account, pins: &mut Pins) -> Resu
     let journal = undo::open(config, &mut policy);
     let read_only = !policy.roots().is_empty() && !policy.roots().iter().any(Root::writable);
     let commands = if runs_commands {
-        launcher::start(config, &policy, journal.as_deref().ok(), &account)?
+        launcher::start(config, &policy, journal.as_ref().ok(), &account)?
     } else {
         Commands::none()
     };
     let journal = undo::beside(journal, &policy, &commands);
+    if config.undo.freezes && !read_only && !policy.roots().is_empty() {
+        if let Err(reason) = &journal {
+            bail!("--freeze-sinks needs what undo keeps, and nothing is kept: {reason}");
+        }
+        if commands.standing.tier == Some(Tier::Off) {
+            bail!(
+                "--freeze-sinks cannot be held with --sandbox off, where nobody stands between commands and the kernel"
+            );
+        }
+    }
     let registry = Registry::declared(&config.toolsets, read_only, commands.are_walled());
     let memory = Memory::new(config.search_memory_bytes);
     let calls = calls(config, &commands.standing);

@@ -192,5 +192,5 @@ fn make(undo: &UndoConfig, policy: &Policy, place: &Path) -> Result<Journal> {
     if !undo.skip.is_empty() {
         opened.keeping.skips = Some(skips_of(&undo.skip).map_err(|reason| anyhow!("--undo-skip: {reason}"))?);
     }
-    Ok(Journal::new(opened, Bounds { bytes: undo.bytes, age: undo.age }))
+    Ok(Journal::new(opened, Bounds { bytes: undo.bytes, age: undo.age }).freezing(undo.freezes))
 }

@@ -268,7 +268,7 @@ impl Config {
             (false, true) => Some(if is_strict { Reach::AsServer } else { Reach::AsCommands }),
         };
         // It is the user's own program.
-        config.undo.is_on = false;
+        (config.undo.is_on, config.undo.freezes) = (false, false);
         config.calls.open = !is_strict;
         config.calls.keep_secrets = keep_secrets;
         Ok(config)
@@ -281,14 +281,14 @@ impl Config {
         let mut config = Self::resolve(&options)?;
         here_first(&mut config.grants)?;
         // It is the user's own program.
-        config.undo.is_on = false;
+        (config.undo.is_on, config.undo.freezes) = (false, false);
         Ok(config)
     }
 
     /// What of the allowed directories is kept from agents, or is not.
     pub fn restrictions(&self) -> Restrictions<'_> {
         let Self { protect, unprotect, own_files: own, hidden, .. } = self;
-        Restrictions { protect, unprotect, own, hidden }
+        Restrictions { protect, unprotect, own, hidden, freezes_sinks: self.undo.freezes }
     }
 
     /// The same, with the manifest of a mock that is served beside the tools.

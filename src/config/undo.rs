@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 
 use super::commands::World;
 use super::profile::Profile;
@@ -25,6 +25,8 @@ pub struct UndoConfig {
     pub age: Duration,
     /// Whether a change is made that cannot be kept.
     pub drops: bool,
+    /// Whether what programs outside run is put back (`--freeze-sinks`).
+    pub freezes: bool,
     /// Globs over paths below the allowed directories: nothing is kept of those.
     pub skip: Vec<String>,
     /// Where programs keep their state, if that is known.
@@ -50,14 +52,24 @@ impl UndoConfig {
         let args = &options.undo;
         let skip: Vec<String> = args.undo_skip.iter().chain(&profile.undo_skip).cloned().collect();
         GlobMatcher::new(&skip, false).context("--undo-skip")?;
+        let is_on = args.undo.or(profile.undo) != Some(Undo::Off);
+        let drops = args.undo_full.or(profile.undo_full) == Some(UndoFull::Drop);
+        let freezes = options.freeze_sinks || profile.freeze_sinks;
+        if freezes && (!is_on || drops || !skip.is_empty()) {
+            bail!(
+                "--freeze-sinks puts back what commands change, for which everything has to be kept: leave out --undo off, \
+                 --undo-full drop and --undo-skip"
+            );
+        }
         Ok(Self {
-            is_on: args.undo.or(profile.undo) != Some(Undo::Off),
+            is_on,
             tenant: String::new(),
             bytes: args.undo_mib.or(profile.limits.undo_mib).unwrap_or(DEFAULT_UNDO_MIB) * 1024 * 1024,
             age: Duration::from_secs(
                 args.undo_days.or(profile.limits.undo_days).unwrap_or(DEFAULT_UNDO_DAYS) * SECS_PER_DAY,
             ),
-            drops: args.undo_full.or(profile.undo_full) == Some(UndoFull::Drop),
+            drops,
+            freezes,
             skip,
             state: state(world),
             allowed: grants.iter().map(|grant| grant.path.clone()).collect(),

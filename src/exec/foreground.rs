@@ -307,8 +307,8 @@ impl Attended<'_> {
                 }
                 Some((Event::Ended { exit, left, denied, changed }, _)) => {
                     denied.iter().for_each(note_denied);
-                    if let Some(Changed { call, fault }) = changed {
-                        command.changes.come_back(call, fault);
+                    if let Some(Changed { call, fault, settled }) = changed {
+                        command.changes.come_back(call, fault, settled);
                     }
                     let [stdout, stderr] = std::mem::take(&mut self.captured).map(Captured::settled);
                     return Ok(Some(Outcome {

@@ -12,6 +12,7 @@ use rustix::net::{SendFlags, Shutdown, send, shutdown};
 use super::ExecError;
 use super::activity::ActivityMark;
 use super::gatekeeper::Guarded;
+use crate::journal::Journal;
 use crate::limits::KILL_WAIT_MS;
 use crate::sandbox::wire::{ACCOUNT, INTERRUPT, KILL, STATUS, TERMINATE, receive_event};
 use crate::sandbox::{Blocked, Denied, Event};
@@ -40,6 +41,8 @@ pub struct Job {
     others: ActivityMark,
     /// Who decides about its connections, if somebody does.
     pub(super) guarded: Option<Arc<dyn Guarded>>,
+    /// Where its supervisor notes what it changes.
+    journal: Option<Arc<Journal>>,
 }
 
 /// What [`Job::next_event`] finds.
@@ -55,8 +58,13 @@ pub enum News {
 
 impl Job {
     /// Takes the server's end of a command's socket, which must not block.
-    pub(super) fn new(socket: OwnedFd, others: ActivityMark, guarded: Option<Arc<dyn Guarded>>) -> Self {
-        Self { control: Control(Arc::new(socket)), others, guarded }
+    pub(super) fn new(
+        socket: OwnedFd,
+        others: ActivityMark,
+        guarded: Option<Arc<dyn Guarded>>,
+        journal: Option<Arc<Journal>>,
+    ) -> Self {
+        Self { control: Control(Arc::new(socket)), others, guarded, journal }
     }
 
     /// A signal to everything of the command that asks it to end: SIGTERM, or SIGINT, SIGHUP or SIGQUIT.
@@ -104,6 +112,13 @@ impl Job {
                         denied.retain(|denied| *denied != Denied::Network);
                     }
                     denied.extend(self.blocked().into_iter().map(Denied::Blocked));
+                }
+                if let (Some(journal), Event::Ended { changed, .. } | Event::Accounted { changed, .. }) =
+                    (&self.journal, &mut event)
+                    && let Some(changed) = changed
+                    && let Some(call) = changed.call
+                {
+                    changed.settled = journal.settle_entry(call);
                 }
                 Ok(News::Said(event, fd))
             }

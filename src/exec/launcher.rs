@@ -25,6 +25,7 @@ use super::gatekeeper::Gatekeeper;
 use super::interception::{Listening, in_memory};
 use super::poll::readable;
 use super::{ExecError, Job};
+use crate::journal::Journal;
 use crate::limits::{LAUNCHER_END_MS, LAUNCHER_REMOVAL_MS, LAUNCHER_START_MS};
 use crate::policy::{Found, Repositories};
 use crate::sandbox::landlock::public_entries;
@@ -49,6 +50,8 @@ pub struct Launcher {
     repositories: Option<Arc<Repositories>>,
     /// Whether it was. Changed under the lock of the socket.
     has_told: AtomicBool,
+    /// Where supervisors note what commands change, if they do.
+    journal: Option<Arc<Journal>>,
 }
 
 /// What the launcher says of the walls it has built.
@@ -125,6 +128,7 @@ impl Launcher {
             gatekeeper: None,
             repositories: None,
             has_told: AtomicBool::new(false),
+            journal: None,
         };
         // It takes both about as long.
         let public = match plan.tier {
@@ -159,7 +163,15 @@ impl Launcher {
             gatekeeper: None,
             repositories: None,
             has_told: AtomicBool::new(false),
+            journal: None,
         }
+    }
+
+    /// Has somebody look what each entry of a command's came to.
+    #[must_use]
+    pub fn noting(mut self, journal: Option<Arc<Journal>>) -> Self {
+        self.journal = journal;
+        self
     }
 
     /// Has commands held to what is found in these repositories, from the first on.
@@ -248,7 +260,7 @@ impl Launcher {
         }
         self.has_told.store(true, Ordering::Relaxed);
         let guarded = gated.map(|(gatekeeper, (listening, _))| gatekeeper.guard(listening, &request.title));
-        Ok(Job::new(here, others, guarded))
+        Ok(Job::new(here, others, guarded, self.journal.clone()))
     }
 
     /// Ends the launcher and reaps it; no command is started from then on. It waits a while for its commands, which end
@@ -274,7 +286,7 @@ impl Launcher {
 
 fn guard(found: &Found) -> Guard {
     let raw = |paths: &[PathBuf]| paths.iter().map(Into::into).collect();
-    Guard { protected: raw(&found.protected), pinned: raw(&found.pinned) }
+    Guard { protected: raw(&found.protected), pinned: [raw(&found.pinned), raw(&found.frozen)].concat() }
 }
 
 /// Whether this becomes readable in time.

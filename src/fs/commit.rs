@@ -218,7 +218,7 @@ impl<'a> Prepared<'a> {
 
     /// Whatever has the name is kept.
     fn loses(&self) -> Result<(), FsError> {
-        self.changes.loses(self.temp.dir().as_fd(), &self.place).map_err(FsError::of_journal(&self.shown))
+        self.changes.makes_way(self.temp.dir().as_fd(), &self.place).map_err(FsError::of_journal(&self.shown))
     }
 
     fn rename_over(mut self, undo: Undo) -> Result<Committed<'a>, FsError> {

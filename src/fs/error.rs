@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use crate::budget::Exhausted;
 use crate::journal::JournalError;
 use crate::limits::{MAX_GITIGNORE_BYTES, MAX_GITIGNORE_RULES};
-use crate::policy::{Kind, Quoted, way_to_unprotect};
+use crate::policy::{Cause, Kind, Quoted, way_past};
 
 /// Why a file operation failed. Unless a variant says otherwise, nothing was changed.
 #[derive(Debug, thiserror::Error)]
@@ -104,6 +104,13 @@ pub enum FsError {
         path: PathBuf,
         source: JournalError,
     },
+    /// Programs outside run what is there, and the operator keeps that as it is.
+    #[error("{} was left as it is: {source} (--freeze-sinks)", Quoted(.path))]
+    Frozen {
+        /// The absolute path.
+        path: PathBuf,
+        source: JournalError,
+    },
     /// The destination is taken.
     #[error("{} already exists; nothing was overwritten", Quoted(.path))]
     AlreadyExists {
@@ -183,6 +190,7 @@ pub enum FsError {
         path: PathBuf,
         /// What is in the way.
         protected: PathBuf,
+        why: Cause,
     },
     /// Directories nested too deep.
     #[error("{} has directories nested more than {max} deep", Quoted(.path))]
@@ -221,7 +229,7 @@ impl FsError {
     /// What to do next, if there is something better to say than the message.
     pub fn hint(&self) -> Option<Cow<'static, str>> {
         Some(Cow::Borrowed(match self {
-            Self::Protected { protected, .. } => return Some(way_to_unprotect(protected).into()),
+            Self::Protected { protected, why, .. } => return Some(way_past(protected, *why).into()),
             Self::NotFound { .. } => "list the parent directory to see what is there",
             Self::Memory { source, .. } => source.hint(),
             Self::TooManyRules { .. } => "leave out `respectGitignore`, and name what to leave out in `excludeGlobs`",
@@ -229,6 +237,9 @@ impl FsError {
             Self::AlreadyExists { .. } => "choose another name, or delete what is there first",
             Self::NotKept { .. } => {
                 "make room on that disk, or ask the operator for less --undo-mib, --undo-full drop or --undo off; then repeat the call"
+            }
+            Self::Frozen { .. } => {
+                "go on without it; only the operator can allow it, by a start without --freeze-sinks"
             }
             Self::NotEmpty { .. } => "ask for a recursive delete if everything in it should go",
             Self::Changed { .. } => "read it again, then repeat the change",
@@ -278,6 +289,7 @@ impl FsError {
     pub(super) fn of_journal(path: &Path) -> impl FnOnce(JournalError) -> Self + use<'_> {
         move |error| match error {
             JournalError::Moved { .. } => Self::Changed { path: path.into() },
+            source @ JournalError::Frozen { .. } => Self::Frozen { path: path.into(), source },
             source => Self::NotKept { path: path.into(), source },
         }
     }

@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 
 use crate::budget::{Room, Share};
 use crate::limits::COARSEST_CLOCK_SECS;
-use crate::policy::{Checked, Kind, Write};
+use crate::policy::{Cause, Checked, Kind, Write};
 
 use super::error::FsError;
 use super::read::{Loaded, Reader, read_whole};
@@ -88,7 +88,8 @@ pub(super) fn open_original(dir: &OwnedFd, target: &Checked<Write>) -> Result<Or
     let file = openat(dir, target.name(), OPEN_ORIGINAL, Mode::empty()).map_err(failed)?;
     let stat = fstat(&file).map_err(failed)?;
     if target.rules().is_hidden((stat.st_dev, stat.st_ino)) {
-        return Err(FsError::Protected { path: target.shown().into(), protected: target.place().into() });
+        let (path, protected) = (target.shown().into(), target.place().into());
+        return Err(FsError::Protected { path, protected, why: Cause::Hidden });
     }
     match Kind::from(FileType::from_raw_mode(stat.st_mode)) {
         Kind::File => Ok(Original { file, stat, leased: false }),

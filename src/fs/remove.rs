@@ -208,6 +208,7 @@ impl Removal<'_> {
     }
 
     fn protected(&self, protected: PathBuf) -> FsError {
-        FsError::Protected { path: self.entry.shown().into(), protected }
+        let why = self.entry.rules().cause(&protected);
+        FsError::Protected { path: self.entry.shown().into(), protected, why }
     }
 }

@@ -1,7 +1,7 @@
 //! Moves an entry to a name that is free.
 
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustix::fs::{
@@ -78,7 +78,10 @@ pub fn move_no_clobber(
 /// stand above one.
 fn keeps_protected_away(source: &Checked<Entry>, kind: Kind, destination: &Checked<Write>) -> Result<(), FsError> {
     let (rules, place) = (destination.rules(), destination.place());
-    let failed = |protected| Err(FsError::Protected { path: destination.shown().into(), protected });
+    let failed = |protected: PathBuf| {
+        let why = rules.cause(&protected);
+        Err(FsError::Protected { path: destination.shown().into(), protected, why })
+    };
     for (protected, rest) in rules.protected_below(place) {
         if kind != Kind::Directory || exists_below(source.dir(), source.name(), &rest) {
             return failed(protected.into_owned());
@@ -188,6 +191,6 @@ fn owner_as_allowed(mut stat: Stat, temp: &Temp, shown: &Path) -> Result<Stat, F
 }
 
 fn remove_source(changes: &Changes<'_>, source: &Checked<Entry>) -> Result<(), FsError> {
-    changes.loses(source.dir().as_fd(), source.place()).map_err(FsError::of_journal(source.shown()))?;
+    changes.makes_way(source.dir().as_fd(), source.place()).map_err(FsError::of_journal(source.shown()))?;
     unlinkat(source.dir(), source.name(), AtFlags::empty()).map_err(|errno| FsError::of(source.shown(), "move", errno))
 }

@@ -176,6 +176,7 @@ impl<'w> CallWriter<'w> {
         if let Some(old) = &old {
             attributes::keep(&old.file, &old.stat, temp.file(), shown)?;
         }
+        self.changes.puts(temp.file().as_fd(), target.place()).map_err(FsError::of_journal(shown))?;
         if self.durability == Durability::Disk {
             temp.sync(shown)?;
         }

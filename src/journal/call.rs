@@ -11,23 +11,41 @@ use super::entry::{Change, Entry, Place};
 use super::error::JournalError;
 use super::keeping::{SKIPPED, WhenFull};
 use super::log::Kind;
+use super::outside::Outside;
 use super::recorder::{At, Recorder};
+use super::settled::Settled;
+use super::sinks::FoundOutside;
 use super::store::Store;
 use super::undo::Options;
 use crate::limits::{UNDO_SWEEP_SECS, UNDO_SWEEP_SHARE};
+
+/// What an entry that puts back is called.
+const PUTS_BACK: &str = "--freeze-sinks";
 
 /// The store of a server, and how it is used.
 #[derive(Debug)]
 pub struct Journal {
     pub store: Store,
     bounds: Bounds,
+    /// Whether what runs outside stays as it is.
+    freezes: bool,
     mended: OnceLock<Result<(), String>>,
     since: Mutex<Since>,
 }
 
 impl Journal {
     pub fn new(store: Store, bounds: Bounds) -> Self {
-        Self { store, bounds, mended: OnceLock::new(), since: Mutex::new(Since::now()) }
+        Self { store, bounds, freezes: false, mended: OnceLock::new(), since: Mutex::new(Since::now()) }
+    }
+
+    /// The same, and what runs outside stays as it is.
+    #[must_use]
+    pub fn freezing(self, freezes: bool) -> Self {
+        Self { freezes, ..self }
+    }
+
+    pub fn freezes(&self) -> bool {
+        self.freezes
     }
 
     pub fn bounds(&self) -> Bounds {
@@ -93,6 +111,37 @@ impl Journal {
     }
 }
 
+impl Journal {
+    /// Looks what an entry that has ended changed of what runs outside.
+    pub fn settle(&self, number: u64, changes: &[(Place, Change)]) -> Settled {
+        let FoundOutside { all, by } = match self.store.outside(number, changes) {
+            Ok(found) => found,
+            Err(error) => return Settled { failed: Some(error.to_string()), ..Settled::none() },
+        };
+        if all.is_empty() || !self.freezes() {
+            return Settled { outside: all, ..Settled::none() };
+        }
+        let paths: Vec<Place> = by.into_iter().collect();
+        let undone = self.store.undo(&[number], PUTS_BACK, Options { paths: &paths, ..Options::default() });
+        let failed = match undone {
+            Ok(undone) => match undone.conflicts.first() {
+                None => return Settled { put_back: all, ..Settled::none() },
+                Some(conflict) => format!("{}: {}", self.store.path(&conflict.place).display(), conflict.why),
+            },
+            Err(error) => error.to_string(),
+        };
+        Settled { outside: all, failed: Some(failed), ..Settled::none() }
+    }
+
+    /// The same of what is known by its number alone.
+    pub fn settle_entry(&self, number: u64) -> Settled {
+        match self.store.entry(number) {
+            Ok(entry) => self.settle(number, &self.store.changes(&entry)),
+            Err(error) => Settled { failed: Some(error.to_string()), ..Settled::none() },
+        }
+    }
+}
+
 /// When the oldest entries were looked for, and what later ones take on the disk.
 #[derive(Debug)]
 struct Since {
@@ -133,9 +182,18 @@ struct Noted {
     /// Why something was not kept.
     lost: Option<String>,
     skipped: bool,
-    /// What commands have made: the entry, and why something could not be noted.
-    by_commands: (Option<u64>, Option<String>),
+    by_commands: ByCommands,
     elsewhere: Option<Ended>,
+}
+
+/// What commands of a call have made.
+#[derive(Clone, Debug, Default)]
+pub struct ByCommands {
+    /// Of the entry, if it has begun.
+    pub number: Option<u64>,
+    /// Why something could not be noted.
+    pub fault: Option<String>,
+    pub settled: Settled,
 }
 
 /// What a call came to.
@@ -146,6 +204,7 @@ pub struct Ended {
     pub changes: Vec<(Place, Change)>,
     /// What of it cannot be undone, and why.
     pub lost: Option<String>,
+    pub settled: Settled,
 }
 
 impl<'a> Changes<'a> {
@@ -158,7 +217,7 @@ impl<'a> Changes<'a> {
                 recorder: None,
                 lost: None,
                 skipped: false,
-                by_commands: (None, None),
+                by_commands: ByCommands { number: None, fault: None, settled: Settled::none() },
                 elsewhere: None,
             }),
         }
@@ -179,14 +238,35 @@ impl<'a> Changes<'a> {
         self.note(&[(dir, place)], |recorder, at| recorder.gains(at[0]))
     }
 
-    /// As [`Recorder::loses`].
+    /// As [`Recorder::loses`], of what is deleted.
     pub fn loses(&self, dir: BorrowedFd<'_>, place: &Path) -> Result<(), JournalError> {
+        self.frozen(|store| Some(store.outside_if_moved(&store.place(place)?, None)))?;
+        self.makes_way(dir, place)
+    }
+
+    /// The same of what something else takes the name of.
+    pub fn makes_way(&self, dir: BorrowedFd<'_>, place: &Path) -> Result<(), JournalError> {
         self.note(&[(dir, place)], |recorder, at| recorder.loses(at[0]))
+    }
+
+    /// This file is about to stand under the name: fails where what runs outside is to stay as it is.
+    pub fn puts(&self, file: BorrowedFd<'_>, place: &Path) -> Result<(), JournalError> {
+        self.frozen(|store| Some(store.outside_if_put(file, &store.place(place)?)))
     }
 
     /// As [`Recorder::renames`], to a name that is free.
     pub fn renames(&self, from: (BorrowedFd<'_>, &Path), to: (BorrowedFd<'_>, &Path)) -> Result<(), JournalError> {
+        self.frozen(|store| Some(store.outside_if_moved(&store.place(from.1)?, store.place(to.1).as_ref())))?;
         self.note(&[from, to], |recorder, at| recorder.renames(at[0], at[1], false))
+    }
+
+    fn frozen(
+        &self,
+        look: impl FnOnce(&Store) -> Option<Result<Vec<Outside>, JournalError>>,
+    ) -> Result<(), JournalError> {
+        let journal = self.journal.filter(|journal| journal.freezes);
+        let changed = journal.and_then(|journal| look(&journal.store)).transpose()?.unwrap_or_default();
+        if changed.is_empty() { Ok(()) } else { Err(JournalError::Frozen { changed }) }
     }
 
     fn note(
@@ -209,7 +289,7 @@ impl<'a> Changes<'a> {
             ats.push(At { dir, name, root, path: above, seen: None });
         }
         let mut noted = self.noted();
-        let number = noted.by_commands.0;
+        let number = noted.by_commands.number;
         if noted.recorder.is_none() && noted.lost.is_some() {
             return Ok(());
         }
@@ -241,21 +321,26 @@ impl<'a> Changes<'a> {
         let mut noted = self.noted();
         if let (Some(recorder), Some(journal)) = (noted.recorder.take(), self.journal) {
             match journal.store.end_if_changed(recorder) {
-                Ok(entry) => noted.by_commands.0 = entry.map(|entry| entry.number),
+                Ok(entry) => noted.by_commands.number = entry.map(|entry| entry.number),
                 Err(error) => drop(noted.lost.get_or_insert_with(|| error.to_string())),
             }
         }
-        noted.by_commands.0
+        noted.by_commands.number
     }
 
     /// A command has ended the entry for now; none if nothing is left of it.
-    pub fn come_back(&self, number: Option<u64>, fault: Option<String>) {
+    pub fn come_back(&self, number: Option<u64>, fault: Option<String>, settled: Settled) {
         let mut noted = self.noted();
-        noted.by_commands = (number, noted.by_commands.1.take().or(fault));
+        let before = std::mem::take(&mut noted.by_commands);
+        let is_same = before.number == number;
+        noted.by_commands = ByCommands {
+            number,
+            fault: before.fault.or(fault),
+            settled: if is_same { settled.after_parts(before.settled) } else { settled.after(before.settled) },
+        };
     }
 
-    /// The entry that commands of the call have made, and why something could not be noted.
-    pub fn by_commands(&self) -> (Option<u64>, Option<String>) {
+    pub fn by_commands(&self) -> ByCommands {
         self.noted().by_commands.clone()
     }
 
@@ -270,19 +355,28 @@ impl<'a> Changes<'a> {
         let Some(journal) = self.journal else { return Ended::default() };
         let skipped = skipped.then(|| SKIPPED.to_owned());
         let lost = lost.or(skipped);
-        let (number, ended) = match (recorder, elsewhere, by_commands) {
+        // How it was settled, or what was before that is still to be done.
+        let (number, ended, settled) = match (recorder, elsewhere, by_commands) {
             (None, Some(made), _) => return Ended { lost: lost.or(made.lost), ..made },
-            (Some(recorder), ..) => (recorder.number(), journal.store.end_if_changed(recorder)),
-            (None, None, (Some(number), _)) => (number, journal.store.read(number)),
-            (None, None, (None, _)) => return Ended { lost, ..Ended::default() },
+            (Some(recorder), _, before) => {
+                (recorder.number(), journal.store.end_if_changed(recorder), Err(before.settled))
+            }
+            (None, None, ByCommands { number: Some(number), settled, .. }) => {
+                (number, journal.store.read(number), Ok(settled))
+            }
+            (None, None, by_commands) => return Ended { lost, settled: by_commands.settled, ..Ended::default() },
         };
         match ended {
-            Ok(None) => Ended { lost, ..Ended::default() },
+            Ok(None) => Ended { lost, settled: settled.unwrap_or_else(|before| before), ..Ended::default() },
             Ok(Some(entry)) => {
                 let changes = journal.store.changes(&entry);
+                let settled = settled.unwrap_or_else(|before| journal.settle(number, &changes).after_parts(before));
                 match journal.keep(&entry) {
-                    Ok(()) => Ended { number: Some(number), changes, lost: lost.or_else(|| journal.not_kept(&entry)) },
-                    Err(why) => Ended { number: None, changes, lost: Some(why) },
+                    Ok(()) => {
+                        let lost = lost.or_else(|| journal.not_kept(&entry));
+                        Ended { number: Some(number), changes, lost, settled }
+                    }
+                    Err(why) => Ended { number: None, changes, lost: Some(why), settled },
                 }
             }
             // What was noted is on the disk.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use rustix::io::Errno;
 
+use super::outside::{Outside, list};
 use crate::limits::JOURNAL_DEPTH;
 
 /// Stands for [`JournalError::Unwanted`] among what the kernel says, which never says it of files.
@@ -49,6 +50,9 @@ pub enum JournalError {
     Running { number: u64 },
     #[error("{}: is not where the directory is now; look it up again", path.display())]
     Moved { path: PathBuf },
+    /// The change was not made, since it would be one of what runs outside.
+    #[error("it would change what runs outside the walls: {}", list(changed))]
+    Frozen { changed: Vec<Outside> },
     #[error(
         "{source}; what was undone until then could not be taken back ({back}): it is, once the cause is mended, when the server starts again"
     )]

@@ -17,7 +17,7 @@ use super::versions::Version;
 impl Version {
     /// All of a file.
     pub fn bytes(&self) -> io::Result<Vec<u8>> {
-        let Self::File { content, size } = self else { return Ok(Vec::new()) };
+        let Self::File { content, size, .. } = self else { return Ok(Vec::new()) };
         let mut bytes = vec![0; usize::try_from(*size).unwrap_or(usize::MAX)];
         let mut at = 0;
         while at < bytes.len() {

@@ -10,6 +10,9 @@
 //! the leaves; contents, metadata and times follow on the way up. The undo tells a recorder of its own what it does, so it is an
 //! entry and can be undone, and so is one that was interrupted.
 //!
+//! What an entry changed of what programs outside the walls run (`sinks`) is found when it ends, from what the entry knows: `sinks`,
+//! `settled`.
+//!
 //! What somebody else changed after the entry is a conflict, and the undo is refused whole. Versions are told apart by ctime, which nobody
 //! can set. Two changes within one tick of the filesystem's clock are told apart only where the kernel stamps them apart (Linux 6.13).
 
@@ -24,10 +27,13 @@ mod keeping;
 mod listing;
 mod log;
 mod object;
+mod outside;
 mod passes;
 mod recorder;
 mod recovery;
 mod root;
+mod settled;
+mod sinks;
 mod store;
 mod survey;
 #[cfg(test)]
@@ -37,14 +43,16 @@ mod versions;
 
 pub use bounds::Bounds;
 pub use bytes::Bytes;
-pub use call::{Changes, Ended, Journal};
+pub use call::{ByCommands, Changes, Ended, Journal};
 pub use conflict::Conflict;
 pub use entry::{Change, Entry, Place};
 pub use error::JournalError;
 pub use keeping::{SKIPPED, Skips, WhenFull};
 pub use object::{Id, Stat, stat};
+pub use outside::Outside;
 pub use recorder::{At, Recorder, Writing};
 pub use root::Root;
+pub use settled::Settled;
 pub use store::Store;
 pub use undo::{Options, Outcome};
 pub use versions::{Version, Versions};

@@ -26,6 +26,8 @@ pub enum Version {
         content: OwnedFd,
         /// In bytes.
         size: u64,
+        /// With the kind, as stat(2) says it.
+        mode: u32,
     },
     /// A symbolic link to this.
     Link(Bytes),
@@ -69,6 +71,11 @@ impl Versions<'_> {
         let id = self.noted(&self.before, place).and_then(|noted| noted.before);
         let Some(old) = id.and_then(|id| self.entries[0].olds.get(&id)) else { return Ok(None) };
         self.version(place, &old.stat, 0).map(Some)
+    }
+
+    /// Whether something was noted of a place as it was called before.
+    pub(super) fn is_noted(&self, place: &Place) -> bool {
+        self.noted(&self.before, place).is_some()
     }
 
     /// What stood there when the entry ended.
@@ -164,6 +171,6 @@ fn open(object: OwnedFd, was: &Stat) -> Result<Version, Errno> {
     }
     match object::reopen(&object.as_fd(), OFlags::RDONLY) {
         Err(Errno::ACCESS) => Ok(Version::Unknown),
-        content => Ok(Version::File { content: content?, size: was.size }),
+        content => Ok(Version::File { content: content?, size: was.size, mode: was.mode }),
     }
 }

@@ -12,3 +12,7 @@ pub const JOURNALED_DIRECTORIES: usize = 256;
 pub const MAX_LINKS_FOLLOWED: usize = 40;
 /// As much of the text of a command is part of its entry's title.
 pub const JOURNAL_TITLE_BYTES: usize = 200;
+/// Largest file of which is compared what programs outside run, in bytes; a larger one counts as changed whenever it was touched.
+pub const MAX_SINK_BYTES: u64 = 1024 * 1024;
+/// Names in new directories that are looked at for it after a call.
+pub const MAX_SINK_NAMES: usize = 1_000_000;

@@ -230,7 +230,7 @@ impl Performance<'_> {
                     other => other.to_string(),
                 };
                 let data = data.as_ref().map(|data| data.fill(&scope));
-                Err(RpcError { code: Code::Other(*code), message: text(message), data, is_denial: false })
+                Err(RpcError { data, ..RpcError::new(Code::Other(*code), text(message)) })
             }
         }
     }

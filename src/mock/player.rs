@@ -164,10 +164,11 @@ fn is_cacheable(method: &str) -> bool {
 fn outcome(entry: &CassetteEntry) -> Outcome {
     match (&entry.result, &entry.error) {
         (_, Some(error)) => Err(RpcError {
-            code: Code::Other(error["code"].as_i64().unwrap_or(-32603)),
-            message: error["message"].as_str().unwrap_or_default().to_owned(),
             data: error.get("data").cloned(),
-            is_denial: false,
+            ..RpcError::new(
+                Code::Other(error["code"].as_i64().unwrap_or(-32603)),
+                error["message"].as_str().unwrap_or_default(),
+            )
         }),
         (result, None) => Ok(Body::Raw(result.as_ref().map_or_else(|| "{}".to_owned(), Value::to_string).into())),
     }

@@ -50,7 +50,7 @@ impl Policy {
         };
         for (protected, rest) in self.rules.protected_below(&place) {
             if exists_below(&dir, &name, &rest) {
-                return Err(PolicyError::Protected { path: requested.into(), protected: protected.into_owned() });
+                return Err(self.protected_by(requested, &protected));
             }
         }
         touches::keep(real, &place);
@@ -91,12 +91,8 @@ impl Policy {
         let Some(now) = now else { return Ok(()) };
         let is_there = |(_, rest): &(Cow<'_, Path>, PathBuf)| self.is_there(now.join(rest));
         match self.rules.protected_below(place).find(is_there) {
-            Some((protected, _)) => {
-                Err(PolicyError::Protected { path: place.into(), protected: protected.into_owned() })
-            }
-            None if self.rules.is_in_repository(place) => {
-                Err(PolicyError::Protected { path: place.into(), protected: place.into() })
-            }
+            Some((protected, _)) => Err(self.protected_by(place, &protected)),
+            None if self.rules.is_in_repository(place) => Err(self.protected_by(place, place)),
             None => Ok(()),
         }
     }

@@ -11,6 +11,7 @@ use rustix::io::Errno;
 use crate::limits::{MAX_LINKS, MAX_PATH_BYTES};
 
 use super::kind::Kind;
+use super::rules::Cause;
 
 /// Why a path was not opened. The message of `Denied` depends on nothing but the requested path.
 #[derive(Debug, thiserror::Error)]
@@ -28,6 +29,8 @@ pub enum PolicyError {
     ReadOnly {
         /// The path as requested.
         path: PathBuf,
+        /// The allowed directory that it lies in.
+        root: PathBuf,
         /// The allowed directories, as a list for the hint.
         allowed: Arc<str>,
     },
@@ -38,6 +41,7 @@ pub enum PolicyError {
         path: PathBuf,
         /// The protected path that stands in the way.
         protected: PathBuf,
+        why: Cause,
     },
     /// A file of the operator's that lies in an allowed directory, or its place.
     #[error("{} is kept from agents: it belongs to the operator", Quoted(.path))]
@@ -141,11 +145,19 @@ pub enum PolicyError {
 }
 
 /// What the operator can say where a protected path is in the way.
-pub(crate) fn way_to_unprotect(protected: &Path) -> String {
-    format!(
-        "leave it as it is; where it is protected by default, the operator can allow changes: --unprotect {}",
-        Quoted(protected)
-    )
+pub(crate) fn way_past(protected: &Path, why: Cause) -> String {
+    let why = match why {
+        Cause::Default(_) => {
+            let shown = Quoted(protected);
+            return format!(
+                "leave it as it is; protected by default: the operator can allow it with --unprotect {shown}"
+            );
+        }
+        Cause::Asked => "the operator protects it (--protect)",
+        Cause::Configures => "it configures this server, and no flag allows it",
+        Cause::Hidden => "it belongs to the operator, and no flag allows it",
+    };
+    format!("leave it as it is: {why}")
 }
 
 /// The way out when nothing is allowed.
@@ -157,12 +169,18 @@ impl PolicyError {
         Some(match self {
             Self::NoProject => NO_DIRECTORY.into(),
             Self::Denied { allowed, .. } if allowed.is_empty() => NO_DIRECTORY.into(),
-            Self::Denied { allowed, .. } => format!("allowed directories: {allowed}").into(),
-            Self::ReadOnly { allowed, .. } => format!("write below a read-write directory; allowed: {allowed}").into(),
+            Self::Denied { allowed, .. } => {
+                format!("allowed directories: {allowed}; the operator can allow more with --allow DIR").into()
+            }
+            Self::ReadOnly { allowed, root, .. } => format!(
+                "write below a read-write directory; allowed: {allowed}; the operator can allow it with --allow {}:rw",
+                root.display()
+            )
+            .into(),
             Self::Kernel { .. } => "go on without it; commands see an empty directory or file there".into(),
             Self::Hidden { .. } => "no tool reads or changes it; go on without it, or choose another path".into(),
             // What a shell or a browser would have replaced is an ordinary name here.
-            Self::Protected { protected, .. } => way_to_unprotect(protected).into(),
+            Self::Protected { protected, why, .. } => way_past(protected, *why).into(),
             Self::NotFound { path } if path.iter().any(|part| part == "~") => {
                 "`~` is not expanded; give an absolute path, or one below the first allowed directory".into()
             }

@@ -55,6 +55,8 @@ pub struct Restrictions<'a> {
     pub own: &'a [PathBuf],
     /// Files that nobody may see.
     pub hidden: &'a [Hidden],
+    /// What programs outside run is read-only for commands, as far as it is there (`sinks`).
+    pub freezes_sinks: bool,
 }
 
 /// Every directory that is allowed in this process, opened once: whoever asks for the same path later gets the same directory,
@@ -169,7 +171,8 @@ impl Policy {
         let protected = policy.protected_paths(restrictions, &unprotected)?;
         let writable = policy.roots.iter().filter(|root| root.writable);
         let writable = writable.map(|root| (root.path.clone(), Arc::clone(&root.handle))).collect();
-        let repositories = Arc::new(Repositories::below(writable, unprotected.clone()));
+        let repositories = Repositories::below(writable, unprotected.clone(), restrictions.freezes_sinks);
+        let repositories = Arc::new(repositories);
         if let Some(rules) = Arc::get_mut(&mut policy.rules) {
             (rules.protected, rules.repositories, rules.unprotected) = (protected, repositories, unprotected);
         }
@@ -190,7 +193,9 @@ impl Policy {
         let own = own.map(|own| (own.path.clone(), Arc::clone(&own.handle)));
         let writable = self.roots.iter().filter(|root| root.writable);
         let writable = writable.map(|root| (root.path.clone(), Arc::clone(&root.handle)));
-        rules.repositories = Arc::new(Repositories::below(writable.chain(own).collect(), rules.unprotected.clone()));
+        let below = writable.chain(own).collect();
+        let freezes = rules.repositories.freezes_sinks();
+        rules.repositories = Arc::new(Repositories::below(below, rules.unprotected.clone(), freezes));
     }
 
     /// Keeps more from everybody. To be called before anybody uses what was opened.

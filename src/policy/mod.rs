@@ -36,7 +36,7 @@ use rustix::io::Errno;
 pub use defaults::{PROTECTED_BY_DEFAULT, PROTECTED_IN_REPOSITORIES};
 pub use directories::Policy;
 pub use error::PolicyError;
-pub(crate) use error::{Quoted, way_to_unprotect};
+pub(crate) use error::{Quoted, way_past};
 pub use grant::{Access, Grant, Pins, Restrictions};
 pub use handle::{Checked, Entry, Look, NewDir, Read, Write};
 pub use kind::Kind;
@@ -201,7 +201,7 @@ impl Policy {
         self.may_change(requested, &place)?;
         // A file named `.git` is as good as a directory of hooks: it says where they are.
         if let Some((protected, _)) = self.rules.protected_below(&place).next() {
-            return Err(PolicyError::Protected { path: requested.into(), protected: protected.into_owned() });
+            return Err(self.protected_by(requested, &protected));
         }
         touches::keep(real, &place);
         let rules = Arc::clone(&self.rules);
@@ -283,15 +283,21 @@ impl Policy {
     /// Whether a place may be made, changed or removed, by the rules alone.
     fn may_change(&self, requested: &Path, place: &Path) -> Result<(), PolicyError> {
         if !self.rules.writable(place) {
-            return Err(PolicyError::ReadOnly { path: requested.into(), allowed: Arc::clone(&self.allowed) });
+            let root = self.rules.over(place).map(|index| self.roots[index].path.clone()).unwrap_or_default();
+            return Err(PolicyError::ReadOnly { path: requested.into(), root, allowed: Arc::clone(&self.allowed) });
         }
         if self.rules.hides(place) {
             return Err(PolicyError::Hidden { path: requested.into() });
         }
         if let Some(protected) = self.rules.protecting(place) {
-            return Err(PolicyError::Protected { path: requested.into(), protected: protected.into() });
+            return Err(self.protected_by(requested, protected));
         }
         Ok(())
+    }
+
+    fn protected_by(&self, requested: &Path, protected: &Path) -> PolicyError {
+        let why = self.rules.cause(protected);
+        PolicyError::Protected { path: requested.into(), protected: protected.into(), why }
     }
 
     fn halted(&self, requested: &Path, spelling: &Spelling, halt: Halt) -> PolicyError {
@@ -302,6 +308,13 @@ impl Policy {
             Halt::Errno(errno) => PolicyError::inside(spelling.clone().into_path(), errno),
             Halt::Raced => PolicyError::Busy { path: spelling.clone().into_path() },
         }
+    }
+
+    /// The allowed directory whose rights hold for a path, which need not exist. Fails where nothing is allowed.
+    pub fn governing(&self, path: &Path) -> Result<Option<&Root>, PolicyError> {
+        let spot = self.look_for(path)?;
+        let over = self.rules.over(&below(&spot.place, &spot.tail));
+        Ok(over.map(|index| &self.roots[index]))
     }
 
     /// A walk to `path`, for the rules that are made at start.

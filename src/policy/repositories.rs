@@ -3,6 +3,8 @@
 #![expect(clippy::disallowed_methods, reason = "policy is where paths become handles")]
 
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::Read as _;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -14,7 +16,10 @@ use rustix::io::Errno;
 use rustix::process::geteuid;
 
 use super::defaults::{CONFIG, DOT_GIT, PROTECTED_IN_REPOSITORIES};
-use crate::limits::{MAX_REPOSITORIES, MAX_REPOSITORY_DEPTH, MAX_REPOSITORY_DIRECTORIES, MAX_REPOSITORY_WALK_MS};
+use crate::limits::{
+    MAX_REPOSITORIES, MAX_REPOSITORY_DEPTH, MAX_REPOSITORY_DIRECTORIES, MAX_REPOSITORY_WALK_MS, MAX_SINK_BYTES,
+};
+use crate::sinks::{Content, hooks_directory, hooks_path, named};
 
 /// What there is to protect of the repositories that were there when the server started.
 #[derive(Debug, Default)]
@@ -24,6 +29,8 @@ pub struct Found {
     /// Configuration that is there. Programs outside replace it by a rename, so another file in its place tells nothing of
     /// commands.
     pub pinned: Vec<PathBuf>,
+    /// What else programs outside run, if that is to stay as it is.
+    pub frozen: Vec<PathBuf>,
     /// Whether not all directories were looked at: there were too many, or they are nested too deep.
     pub is_partial: bool,
 }
@@ -40,13 +47,18 @@ impl Found {
 pub struct Repositories {
     roots: Vec<(PathBuf, Arc<OwnedFd>)>,
     unprotected: Vec<PathBuf>,
+    freezes_sinks: bool,
     found: OnceLock<Found>,
 }
 
 impl Repositories {
     /// Below these directories, but for what the operator does not want protected.
-    pub(super) fn below(roots: Vec<(PathBuf, Arc<OwnedFd>)>, unprotected: Vec<PathBuf>) -> Self {
-        Self { roots, unprotected, found: OnceLock::new() }
+    pub(super) fn below(roots: Vec<(PathBuf, Arc<OwnedFd>)>, unprotected: Vec<PathBuf>, freezes_sinks: bool) -> Self {
+        Self { roots, unprotected, freezes_sinks, found: OnceLock::new() }
+    }
+
+    pub(super) fn freezes_sinks(&self) -> bool {
+        self.freezes_sinks
     }
 
     /// What was found. Whoever asks first looks, the others wait for it, at most [`MAX_REPOSITORY_WALK_MS`].
@@ -55,6 +67,7 @@ impl Repositories {
             let mut walk = Walk {
                 directories: Vec::new(),
                 files: Vec::new(),
+                frozen: self.freezes_sinks.then(Vec::new),
                 left: MAX_REPOSITORY_DIRECTORIES,
                 until: Instant::now() + Duration::from_millis(MAX_REPOSITORY_WALK_MS),
                 is_partial: false,
@@ -80,6 +93,8 @@ struct Walk {
     directories: Vec<PathBuf>,
     /// What is called `.git` and is no directory, and what this user could make readable.
     files: Vec<PathBuf>,
+    /// What programs outside run, if it is wanted.
+    frozen: Option<Vec<PathBuf>>,
     /// Directories that may still be looked at.
     left: usize,
     until: Instant,
@@ -95,7 +110,7 @@ struct Level {
 impl Walk {
     fn run(&mut self, root: &Path, handle: &OwnedFd) {
         let mut place = root.to_path_buf();
-        let mut levels: Vec<Level> = self.look(handle, OsStr::new("."), &place).into_iter().collect();
+        let mut levels: Vec<Level> = self.look(handle, OsStr::new("."), &place, root).into_iter().collect();
         while let Some(level) = levels.last_mut() {
             let Some(name) = level.below.pop() else {
                 levels.pop();
@@ -107,7 +122,7 @@ impl Walk {
                 continue;
             }
             place.push(&name);
-            match levels.last().and_then(|level| self.look(&level.dir, &name, &place)) {
+            match levels.last().and_then(|level| self.look(&level.dir, &name, &place, root)) {
                 Some(level) => levels.push(level),
                 None => drop(place.pop()),
             }
@@ -116,7 +131,7 @@ impl Walk {
 
     /// Lists one directory. `None` if it is none, or cannot be read. One that commands could give themselves the right to read
     /// is protected as a whole.
-    fn look(&mut self, above: &OwnedFd, name: &OsStr, place: &Path) -> Option<Level> {
+    fn look(&mut self, above: &OwnedFd, name: &OsStr, place: &Path, root: &Path) -> Option<Level> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let opened = openat(above, name, flags, Mode::empty()).and_then(|dir| Ok((Dir::read_from(&dir)?, dir)));
         let (entries, dir) = match opened {
@@ -136,6 +151,7 @@ impl Walk {
         let mut below = Vec::new();
         let (mut head, mut common, mut config) = (false, false, false);
         let objects = place.file_name().is_some_and(|name| name == "objects");
+        let mut frozen = self.frozen.take();
         for entry in entries {
             let Ok(entry) = entry else { break };
             let name = OsStr::from_bytes(entry.file_name().to_bytes());
@@ -145,6 +161,9 @@ impl Walk {
                     .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Directory),
                 _ => false,
             };
+            if let Some(frozen) = frozen.as_mut().filter(|_| !is_dir) {
+                frozen.extend(run_outside(&dir, name, place, root));
+            }
             match name.as_bytes() {
                 b"." | b".." => {}
                 // Objects of git are many, and hold no repository.
@@ -157,6 +176,8 @@ impl Walk {
                 _ => {}
             }
         }
+        self.is_partial |= frozen.as_ref().is_some_and(|frozen| frozen.len() > MAX_REPOSITORIES);
+        self.frozen = frozen;
         let has = |name: &str| below.iter().any(|other| other == name);
         // By its name, or by what no command can take away: without HEAD git knows it as none, until that is put back. A branch
         // may be called `config`.
@@ -176,6 +197,7 @@ impl Walk {
     fn found(self, unprotected: &[PathBuf]) -> Found {
         let mut found = Found { is_partial: self.is_partial, ..Found::default() };
         let is_kept = |path: &PathBuf| !unprotected.iter().any(|free| path.starts_with(free));
+        found.frozen.extend(self.frozen.into_iter().flatten().filter(is_kept).take(MAX_REPOSITORIES));
         found.protected.extend(self.files.into_iter().filter(is_kept).take(MAX_REPOSITORIES));
         for directory in self.directories.into_iter().take(MAX_REPOSITORIES) {
             let paths = PROTECTED_IN_REPOSITORIES.map(|name| directory.join(name));
@@ -186,6 +208,28 @@ impl Walk {
         }
         found
     }
+}
+
+/// What of this entry programs outside run: the file itself, or the hooks that it names.
+fn run_outside(dir: &OwnedFd, name: &OsStr, place: &Path, root: &Path) -> Option<PathBuf> {
+    let path = place.join(name);
+    let (sink, _) = named(path.strip_prefix(root).ok()?.as_os_str().as_bytes())?;
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let content = match openat(dir, name, flags, Mode::empty()).map(File::from) {
+        Ok(file) if !file.metadata().ok()?.is_file() => return None,
+        Ok(file) => {
+            let mut bytes = Vec::new();
+            file.take(MAX_SINK_BYTES + 1).read_to_end(&mut bytes).ok()?;
+            if let Some(said) = hooks_path(&bytes) {
+                let from = if place.ends_with(DOT_GIT) { place.parent()? } else { place };
+                return hooks_directory(from, &said).filter(|hooks| hooks.starts_with(root) && hooks != root);
+            }
+            Content::File { bytes, is_executable: false }
+        }
+        Err(Errno::LOOP) => return Some(path),
+        Err(_) => Content::Opaque("cannot be read"),
+    };
+    (!sink.facets(name.as_bytes(), &content).is_empty()).then_some(path)
 }
 
 #[cfg(test)]
@@ -206,7 +250,7 @@ mod tests {
             }
         }
         let root = std::fs::File::open(dir.path()).unwrap();
-        let repositories = Repositories::below(vec![(dir.path().into(), Arc::new(root.into()))], Vec::new());
+        let repositories = Repositories::below(vec![(dir.path().into(), Arc::new(root.into()))], Vec::new(), false);
         let found = repositories.found().pinned.iter();
         found.map(|path| path.strip_prefix(dir.path()).unwrap().to_str().unwrap().to_owned()).collect()
     }

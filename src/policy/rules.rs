@@ -162,6 +162,12 @@ impl Rules {
         listed.chain(own.map(|(path, name)| (Cow::Owned(path), name.into())))
     }
 
+    /// Why a protected path is one; what is listed nowhere is of git.
+    pub(crate) fn cause(&self, protected: &Path) -> Cause {
+        let known = self.protected.iter().find(|known| known.path == protected);
+        known.map_or(Cause::Default("git"), |known| known.why)
+    }
+
     /// Each protected path that is known by now, and whether the case of its letters does not matter.
     fn listed(&self) -> impl Iterator<Item = (bool, &Path)> {
         let named = self.protected.iter().map(|p| (p.any_case, p.path.as_path()));

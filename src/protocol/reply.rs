@@ -80,6 +80,8 @@ pub struct ToolReply {
     pub code: Option<Code>,
     /// The number by which what the call changed can be undone, and how much that is. For those who look on; no revision sends it.
     pub undo: Option<Value>,
+    /// What it changed of what programs outside the walls run. For those who look on; no revision sends it so.
+    pub outside: Option<Box<Value>>,
     /// The background command that the call has started. For those who look on; no revision sends it so.
     pub started: Option<String>,
     /// What it takes of the budget if it is long, with what is written of it.
@@ -103,16 +105,34 @@ pub struct RpcError {
     pub message: String,
     /// Anything a program can use.
     pub data: Option<Value>,
-    /// Whether it is for want of a right, whatever its code. Not sent.
+    /// For those who look on; not sent.
+    pub unsent: Option<Box<Unsent>>,
+}
+
+/// What is known of an error beside it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Unsent {
+    /// Whether it is for want of a right, whatever its code.
     pub is_denial: bool,
+    /// As in a [`ToolReply`].
+    pub outside: Option<Value>,
 }
 
 impl RpcError {
     /// An error without data.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), data: None, is_denial: false }
+        Self { code, message: message.into(), data: None, unsent: None }
     }
 }
 
 /// What a request came to.
 pub type Outcome = Result<Body, RpcError>;
+
+/// What a call changed of what programs outside the walls run.
+pub fn outside(outcome: &Outcome) -> Option<&Value> {
+    match outcome {
+        Ok(Body::Tool(reply)) => reply.outside.as_deref(),
+        Ok(Body::Raw(_) | Body::Line(_)) => None,
+        Err(error) => error.unsent.as_ref()?.outside.as_ref(),
+    }
+}

@@ -26,6 +26,7 @@ use super::fault::Fault;
 use super::plan::Place;
 use super::raw_string::RawString;
 use super::sys::seccomp::send_marked;
+use crate::journal::Settled;
 use crate::limits::{MAX_FRAME_BYTES, MAX_ORDER_BYTES, MAX_PACKET_BYTES, MAX_SHORT_PACKET_BYTES};
 
 /// Server to supervisor: a signal that asks everything of the command to end. Its number follows, one byte: SIGTERM, SIGINT,
@@ -311,6 +312,9 @@ pub struct Changed {
     pub call: Option<u64>,
     /// Why something could not be noted.
     pub fault: Option<String>,
+    /// What of it runs outside. The server finds that.
+    #[serde(skip)]
+    pub settled: Settled,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -2,15 +2,15 @@
 
 use std::time::Instant;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::service::Outbox;
 use super::tool_server::{ErrorStyle, Server};
 use crate::cancel::CancelToken;
 use crate::error::Error;
 use crate::journal::{Changes, Ended};
-use crate::protocol::{Body, Code, Content, Id, Outcome, Request, Revision, RpcError, ToolReply, notification};
-use crate::tools::{Callable, ChangeCounts, Context, Progress, Registry, Weight};
+use crate::protocol::{Body, Code, Content, Id, Outcome, Request, Revision, RpcError, ToolReply, Unsent, notification};
+use crate::tools::{Callable, ChangeCounts, Context, Progress, Registry, Services, Weight, outside_lines};
 
 /// One call on its way.
 pub struct Call<'a> {
@@ -67,7 +67,8 @@ impl Call<'_> {
         match done {
             Ok(mut reply) => {
                 reply.undo = ended.number.map(|number| ChangeCounts::of(&ended.changes).with(number));
-                reply.content.extend(lost(&ended).map(Content::Text));
+                reply.outside = outside(&ended).map(Box::new);
+                reply.content.extend(notes(services, &ended).map(Content::Text));
                 Ok(Body::Tool(reply))
             }
             Err(error) => self.failed(&error, &ended),
@@ -100,20 +101,29 @@ impl Call<'_> {
         };
         let who = if self.server.registry.can_undo() { "undo_changes with" } else { "the operator can undo" };
         let undo = ended.number.map(|number| format!("[what it changed can be undone: {who} call {number}]"));
-        for note in undo.into_iter().chain(lost(ended)) {
+        for note in undo.into_iter().chain(notes(&self.server.services, ended)) {
             message.push('\n');
             message.push_str(&note);
         }
         if self.revision.is_stateless() || self.server.errors == ErrorStyle::Results {
             let content = vec![Content::Text(message)];
             let code = Some(error.code());
-            return Ok(Body::Tool(ToolReply { content, is_error: true, code, ..ToolReply::default() }));
+            let outside = outside(ended).map(Box::new);
+            return Ok(Body::Tool(ToolReply { content, is_error: true, code, outside, ..ToolReply::default() }));
         }
-        Err(RpcError::new(error.code(), message))
+        let unsent = outside(ended).map(|outside| Box::new(Unsent { outside: Some(outside), ..Unsent::default() }));
+        Err(RpcError { unsent, ..RpcError::new(error.code(), message) })
     }
 }
 
-/// What of a call cannot be undone.
-fn lost(ended: &Ended) -> Option<String> {
-    ended.lost.as_ref().map(|reason| format!("[not kept for undo: {reason}]"))
+/// What of a call cannot be undone, and what of it runs outside.
+fn notes(services: &Services, ended: &Ended) -> impl Iterator<Item = String> {
+    let lost = ended.lost.as_ref().map(|reason| format!("not kept for undo: {reason}"));
+    let outside = outside_lines(services, &ended.settled);
+    lost.into_iter().chain(outside).map(|note| format!("[{note}]"))
+}
+
+fn outside(ended: &Ended) -> Option<Value> {
+    let settled = Some(&ended.settled).filter(|settled| !settled.is_nothing());
+    settled.and_then(|settled| serde_json::to_value(settled).ok())
 }

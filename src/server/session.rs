@@ -207,7 +207,7 @@ fn revision_of(meta: &Meta<'_>) -> Result<Option<Revision>, RpcError> {
         let supported: Vec<&str> = stateless_revisions().collect();
         let message = format!("revision {requested} is not served without a handshake; {} is", supported.join(", "));
         let data = json!({"supported": supported, "requested": requested});
-        return Err(RpcError { code: Code::UnsupportedVersion, message, data: Some(data), is_denial: false });
+        return Err(RpcError { data: Some(data), ..RpcError::new(Code::UnsupportedVersion, message) });
     };
     if !meta.client_capabilities.is_some_and(|raw| raw.get().starts_with('{')) {
         let message =

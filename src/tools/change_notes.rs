@@ -9,9 +9,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::python::Open;
 use super::{Context, Services};
 use crate::error::Error;
-use crate::journal::{Change, Conflict, Ended, Entry, Journal, Place, Store};
+use crate::journal::{ByCommands, Change, Conflict, Ended, Entry, Journal, Outside, Place, Settled, Store};
 use crate::policy::Root;
 use crate::sandbox::Changed;
 use crate::text::escape::{show, show_path};
@@ -19,6 +20,9 @@ use crate::text::escape::{show, show_path};
 /// As many are named; of more there is the number.
 pub const NAMED: usize = 3;
 const NAMED_CALLS: usize = 10;
+/// Paths that are named, and parts of each; and bytes of the name of a part, which an agent may choose.
+const NAMED_OUTSIDE: usize = 8;
+const NAMED_OUTSIDE_BYTES: usize = 100;
 
 /// The journal, with what a crash left in it mended; an error where there is none.
 pub fn journal<'a>(services: &'a Services, tool: &'static str) -> Result<&'a Journal, Error> {
@@ -88,7 +92,7 @@ impl Counts {
 }
 
 /// What a command changed, as far as it is kept.
-#[derive(Debug, Default, JsonSchema, PartialEq, Eq, Serialize)]
+#[derive(Debug, Default, JsonSchema, Serialize)]
 pub struct ChangesMade {
     /// For `undo_changes`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -98,18 +102,27 @@ pub struct ChangesMade {
     /// What of it cannot be undone, and why.
     #[serde(skip_serializing_if = "Option::is_none")]
     lost: Option<String>,
+    /// What of it programs outside run. Not in the schema, which each client pays for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
+    outside: Option<Open<Settled>>,
 }
 
 /// The note below the reply to a call that waited for its commands, and the same for programs. `None` if nothing was changed.
 pub fn changes_made(context: &Context<'_>) -> Option<(String, ChangesMade)> {
-    let (call, fault) = context.changes.by_commands();
-    changes_told(context, Some(&Changed { call, fault }))
+    let ByCommands { number: call, fault, settled } = context.changes.by_commands();
+    changes_told(context, Some(&Changed { call, fault, settled }))
 }
 
 /// The same of what changes of its own account.
 pub fn changes_told(context: &Context<'_>, changed: Option<&Changed>) -> Option<(String, ChangesMade)> {
-    let Changed { call, fault } = changed.filter(|changed| **changed != Changed::default())?;
+    let Changed { call, fault, settled } = changed.filter(|changed| **changed != Changed::default())?;
     let journal = context.services.journal.as_deref().ok()?;
+    if call.is_none() && fault.is_none() {
+        // It is of what came between two cells.
+        context.changes.made(Ended { settled: settled.clone(), ..Ended::default() });
+        return None;
+    }
     let entry = call.and_then(|call| journal.store.entry(call).ok());
     let changes = entry.as_ref().map(|entry| journal.store.changes(entry)).unwrap_or_default();
     let is_kept = entry.as_ref().map_or(Ok(()), |entry| journal.keep(entry));
@@ -128,8 +141,48 @@ pub fn changes_told(context: &Context<'_>, changed: Option<&Changed>) -> Option<
         note.push_str(lost);
     }
     let counts = Counts::of(&changes);
-    context.changes.made(Ended { number: call, changes, lost: None });
-    Some((note, ChangesMade { call, counts, lost }))
+    context.changes.made(Ended { number: call, changes, lost: None, settled: settled.clone() });
+    let outside = Some(Open(settled.clone())).filter(|settled| !settled.0.is_nothing());
+    Some((note, ChangesMade { call, counts, lost, outside }))
+}
+
+/// What is told of changes to what programs outside the walls run, a line each.
+pub fn outside_lines(services: &Services, settled: &Settled) -> Vec<String> {
+    let Settled { outside, put_back, failed } = settled;
+    let below = services.policy.project().map(Root::path);
+    let list = |all: &[Outside]| some_outside(all, below);
+    let failed = failed.as_ref().map(|failed| show(failed.as_bytes()).into_owned());
+    let mut lines = Vec::new();
+    match (&outside[..], failed) {
+        ([], None) => {}
+        ([], Some(why)) => {
+            lines.push(format!("whether this changed what runs outside the walls could not be seen: {why}"));
+        }
+        (all, failed) => {
+            let stays =
+                failed.map(|why| format!("; it could not be put back (--freeze-sinks): {why}")).unwrap_or_default();
+            lines.push(format!("this changed what runs outside the walls: {}{stays}", list(all)));
+        }
+    }
+    if !put_back.is_empty() {
+        let all = list(put_back);
+        lines.push(format!("put back, since it changed what runs outside the walls (--freeze-sinks): {all}"));
+    }
+    lines
+}
+
+/// Paths and parts, as far as they are named.
+fn some_outside(all: &[Outside], below: Option<&Path>) -> String {
+    fn named(all: impl ExactSizeIterator<Item = String>) -> String {
+        let more = all.len().saturating_sub(NAMED_OUTSIDE);
+        let named = all.take(NAMED_OUTSIDE).collect::<Vec<_>>().join(", ");
+        if more > 0 { format!("{named} and {more} more") } else { named }
+    }
+    let what = |what: &String| {
+        let shown = show(what.as_bytes());
+        shown[..shown.floor_char_boundary(NAMED_OUTSIDE_BYTES)].to_owned()
+    };
+    named(all.iter().map(|one| format!("{} ({})", name(&one.path, below), named(one.what.iter().map(what)))))
 }
 
 /// What an entry came to.

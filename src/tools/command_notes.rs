@@ -83,7 +83,8 @@ impl Notes {
                      that (--limit-processes)"
                 )),
                 Denied::Protected(path) => self.add(format_args!(
-                    "`{}` is protected: what the command put there was moved aside (.set-aside)",
+                    "`{}` is protected: what the command put there was moved aside (.set-aside); the operator decides that \
+                     (--protect, --unprotect)",
                     show_path(path.as_path())
                 )),
                 Denied::Repeated => self.add(format_args!(
@@ -192,7 +193,7 @@ mod tests {
             said(Tier::Off, Network::None, &[Denied::Memory, Denied::Protected("/w/.git/hooks".into())]),
             "(no output)\n[ended because its processes together held more memory than a command may; only the operator \
              can raise that (--limit-memory-bytes)]\n[`/w/.git/hooks` is protected: what the command put there was moved \
-             aside (.set-aside)]\n[exit code: 137]"
+             aside (.set-aside); the operator decides that (--protect, --unprotect)]\n[exit code: 137]"
         );
         assert_eq!(
             said(Tier::Namespaces, Network::None, &[Denied::Repeated, Denied::Unwatched("inotify: full".into())]),

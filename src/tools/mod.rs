@@ -70,7 +70,7 @@ mod type_check;
 mod undo_changes;
 mod write_file;
 
-pub use change_notes::Counts as ChangeCounts;
+pub use change_notes::{Counts as ChangeCounts, outside_lines};
 pub use context::{Context, Progress};
 pub use python::expect_use as expect_python_use;
 pub use registry::Registry;

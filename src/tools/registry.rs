@@ -3,7 +3,7 @@
 use super::TOOLS;
 use super::tool::{Callable, Hints, Tool as _, Toolset};
 use super::undo_changes::UndoChanges;
-use crate::protocol::{Code, RpcError};
+use crate::protocol::{Code, RpcError, Unsent};
 use crate::text::nearest::{nearest, shortened};
 
 /// Why a tool that changes files may be left out.
@@ -69,7 +69,8 @@ impl Registry {
         if let Some((_, reason)) = self.absent.iter().find(|(absent, _)| absent == name) {
             let code = if *reason == READ_ONLY { Code::NotAllowed } else { Code::InvalidParams };
             let message = format!("the tool `{name}` is not served: {reason}");
-            return Err(RpcError { is_denial: true, ..RpcError::new(code, message) });
+            let unsent = Some(Box::new(Unsent { is_denial: true, ..Unsent::default() }));
+            return Err(RpcError { unsent, ..RpcError::new(code, message) });
         }
         let shown = shortened(name);
         let message = match nearest(name, self.iter().map(Callable::name)) {

@@ -117,6 +117,8 @@ impl Tool for RunPythonCode {
         let ran = session.run(&host, &params.code, &bounds, context.cancel, &mut on_news)?;
         context.services.python.prepare(&host);
         if ran.cell.cancelled {
+            // Nobody reads the note, but who looks on hears of it.
+            drop(changes_told(context, ran.cell.changed.as_ref()));
             return Err(Error::Cancelled);
         }
         reply(context, &session, &params.code, timeout, ran)

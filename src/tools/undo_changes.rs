@@ -107,7 +107,8 @@ impl Tool for UndoChanges {
         for (place, _) in &done.undone {
             note(&journal.store.path(place), None, Touch::Write);
         }
-        context.changes.made(Ended { number: done.number, changes: done.undone.clone(), lost: None });
+        let settled = done.number.map(|number| journal.settle(number, &done.undone)).unwrap_or_default();
+        context.changes.made(Ended { number: done.number, changes: done.undone.clone(), lost: None, settled });
         Ok(reply(context, journal, &done))
     }
 }

@@ -35,7 +35,8 @@ fn a_tool_runs_from_the_command_line() {
     let failed = run(tree.root(), &["call", "read_file", "path=/etc/hostname", "--allow", "."]);
     let root = tree.root().display();
     let message = format!(
-        "error: `/etc/hostname` is outside the allowed directories\nhint: allowed directories: {root} (read-only)\n"
+        "error: `/etc/hostname` is outside the allowed directories\nhint: allowed directories: {root} (read-only); the operator can allow \
+             more with --allow DIR\n"
     );
     assert_eq!(parts(&failed), (Some(1), String::new(), message));
 

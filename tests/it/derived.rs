@@ -9,6 +9,7 @@ use clap::ValueEnum as _;
 use replay::internals::cli::Document;
 use replay::internals::commands::generate;
 use replay::internals::policy::{PROTECTED_BY_DEFAULT, PROTECTED_IN_REPOSITORIES};
+use replay::internals::sinks::{Compared, HOOK, SINKS, Sink};
 use replay::internals::testrun::{CHECKERS, Language, RUNNERS};
 use replay::internals::tools::{Callable, Hints, TOOLS, Toolset};
 use serde_json::{Value, json};
@@ -60,6 +61,34 @@ fn what_is_protected_by_default_is_listed() {
         let _ = writeln!(table, "| {program} | {} |", paths.join(", "));
     }
     between_markers("docs/walls.md", "protected", &table);
+}
+
+#[test]
+fn what_runs_outside_is_listed() {
+    let mut table = "| obeyed by | path, at any depth | what counts |\n|---|---|---|\n".to_owned();
+    for Sink { path, not_below, obeyed_by, compared } in SINKS.iter().chain([&HOOK]) {
+        let path = if *path == HOOK.path {
+            "`hooks/**` of a repository, and where `core.hooksPath` leads"
+        } else {
+            &format!("`{path}`")
+        };
+        let but = not_below.map(|name| format!(", not below `{name}`")).unwrap_or_default();
+        let what = match compared {
+            Compared::Whole => "all of it".to_owned(),
+            Compared::Executable => "what may be executed".to_owned(),
+            Compared::GitKeys => {
+                "keys whose value git runs, or that name hooks or further configuration (git-config(1))".to_owned()
+            }
+            Compared::JsonMembers { object, members } => {
+                format!(
+                    "of `{object}`: {}",
+                    members.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+                )
+            }
+        };
+        let _ = writeln!(table, "| {obeyed_by} | {path}{but} | {what} |");
+    }
+    between_markers("docs/walls.md", "sinks", &table);
 }
 
 #[test]

@@ -260,6 +260,11 @@ proptest! {
     }
 
     #[test]
+    fn any_file_that_runs_outside_is_looked_at(bytes in vec(any::<u8>(), 0..400)) {
+        bodies::what_runs_outside_is_found(&bytes);
+    }
+
+    #[test]
     fn any_report_is_read(bytes in reports()) {
         bodies::a_report_is_read(&bytes);
     }

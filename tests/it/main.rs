@@ -25,6 +25,7 @@
 //! | `telemetry` | spans of requests, as a collector gets them |
 //! | `testrun` | running tests and checking types: which runner, how it is run, what it says, its log |
 //! | `undo` | what calls have changed, made what it was |
+//! | `why` | which rule decides, and which flag would allow it |
 //! | `wire` | the protocol, per revision: what is answered, with which code, and what never is |
 //! | `writers` | several servers, and other programs, that change the same files |
 //! | `escapes` | the escape catalogue: one test per attempt, named after its number |
@@ -58,5 +59,6 @@ mod testrun;
 mod tree;
 mod undo;
 mod walls;
+mod why;
 mod wire;
 mod writers;

@@ -15,6 +15,7 @@ mod handed_over;
 mod linked_git;
 mod mounts;
 mod neighbours;
+mod outside;
 mod places;
 mod protected;
 mod server;

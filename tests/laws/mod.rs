@@ -17,6 +17,7 @@ mod lines;
 mod paths;
 mod patterns;
 mod reports;
+mod sinks;
 mod walls;
 mod wires;
 
@@ -29,6 +30,7 @@ pub use lines::a_line_has_at_most_one_answer;
 pub use paths::a_plan_stays_inside;
 pub use patterns::a_pattern_has_one_answer;
 pub use reports::a_report_is_read;
+pub use sinks::what_runs_outside_is_found;
 pub use walls::{
     a_call_is_read, a_frame_is_read_or_refused, a_network_call_is_read, a_packet_is_read_or_refused,
     an_address_is_read_or_refused,

@@ -56,5 +56,10 @@ fn protected_paths(policy: &Policy) -> Vec<Protected> {
             all.push(Protected { path: path.into(), by: "by default", program: Some("git") });
         }
     }
+    for path in &policy.repositories().found().frozen {
+        if !all.iter().any(|known| known.path == *path) {
+            all.push(Protected { path: path.clone(), by: "--freeze-sinks", program: None });
+        }
+    }
     all
 }

@@ -4,8 +4,8 @@ mod explain;
 mod probe;
 
 use std::ffi::OsString;
-use std::io::Write as _;
-use std::os::fd::AsFd as _;
+use std::io::{self, Read as _, Write as _};
+use std::os::fd::{AsFd as _, BorrowedFd};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail};
@@ -33,12 +33,12 @@ pub fn run(options: Options, action: &SandboxAction) -> Result<ExitCode> {
 }
 
 /// What starts commands. Fails, with the reason, where they are refused.
-fn launcher(commands: &Commands) -> Result<&Launcher> {
+pub fn launcher(commands: &Commands) -> Result<&Launcher> {
     commands.launcher.as_ref().with_context(|| commands.standing.word().into_owned())
 }
 
 /// One program on its own, which is neither watched nor kept.
-fn request(argv: Vec<RawString>, dir: Place, stdin: bool) -> Request {
+pub fn request(argv: Vec<RawString>, dir: Place, stdin: bool) -> Request {
     Request {
         title: String::new(),
         call: None,
@@ -52,6 +52,34 @@ fn request(argv: Vec<RawString>, dir: Place, stdin: bool) -> Request {
         stays: false,
         intercept: None,
         guard: Guard::default(),
+    }
+}
+
+/// What a program writes until nothing of it is left.
+pub fn output(launcher: &Launcher, request: &Request, signals: BorrowedFd<'_>) -> io::Result<Vec<u8>> {
+    let (mut reader, writer) = io::pipe()?;
+    let job = launcher
+        .spawn(request, &[writer.as_fd(), rustix::stdio::stderr()])
+        .map_err(|error| io::Error::other(error.to_string()))?;
+    drop(writer);
+    let mut written = Vec::new();
+    let mut chunk = [0; 8 * 1024];
+    loop {
+        let mut fds = [PollFd::new(&reader, PollFlags::IN), PollFd::from_borrowed_fd(signals, PollFlags::IN)];
+        match poll(&mut fds, None) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+        if !fds[1].revents().is_empty() {
+            job.kill();
+            return Err(io::Error::new(io::ErrorKind::Interrupted, "stopped by a signal"));
+        }
+        if !fds[0].revents().is_empty() {
+            match reader.read(&mut chunk)? {
+                0 => return Ok(written),
+                length => written.extend_from_slice(&chunk[..length]),
+            }
+        }
     }
 }
 
@@ -85,14 +113,14 @@ pub fn run_program(config: &Config, program: &[OsString]) -> Result<u8> {
                 // Nobody may be reading stderr.
                 for denied in &denied {
                     if let Denied::Blocked(blocked) = denied {
-                        let _ = writeln!(std::io::stderr(), "replay: {blocked}");
+                        let _ = writeln!(io::stderr(), "replay: {blocked}");
                     }
                 }
-                let _ = unseen(services, exit, false).map(|hint| writeln!(std::io::stderr(), "replay: {hint}"));
+                let _ = unseen(services, exit, false).map(|hint| writeln!(io::stderr(), "replay: {hint}"));
                 return Ok(exit_status(exit));
             }
             News::Said(Event::Refused { step, cause }, _) => {
-                let reason = std::io::Error::from(cause);
+                let reason = io::Error::from(cause);
                 return Err(reason).context(format!("the program was not started: {step}"));
             }
             News::Gone => bail!("the program's supervisor has ended, and the program with it"),

@@ -1,23 +1,20 @@
 //! `replay sandbox probe`: the attack battery on this machine, inside the walls that this configuration builds.
 
 use std::fs;
-use std::io::{self, Read as _};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::AsFd;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::io::Errno;
 
-use super::{launcher, request};
+use super::{launcher, output, request};
 use crate::cli::{Options, Sandbox};
 use crate::commands::process::catch_signals;
 use crate::compose::alone;
 use crate::config::Config;
-use crate::exec::{Launcher, place_of};
+use crate::exec::place_of;
+use crate::sandbox::Tier;
 use crate::sandbox::attack::{Promise, Victims, probe as attack};
-use crate::sandbox::{Request, Tier};
 
 /// What was found, as text, and whether everything held that is promised.
 ///
@@ -53,34 +50,6 @@ pub fn probe(mut options: Options) -> Result<(String, bool)> {
     let standing = commands.standing.word();
     let text = format!("walls: {standing}, network: {}\n\n{}", promise.network.as_str(), report.text(promise));
     Ok((text, report.holds(promise)))
-}
-
-/// What a program writes until nothing of it is left.
-fn output(launcher: &Launcher, request: &Request, signals: BorrowedFd<'_>) -> io::Result<Vec<u8>> {
-    let (mut reader, writer) = io::pipe()?;
-    let job = launcher
-        .spawn(request, &[writer.as_fd(), rustix::stdio::stderr()])
-        .map_err(|error| io::Error::other(error.to_string()))?;
-    drop(writer);
-    let mut written = Vec::new();
-    let mut chunk = [0; 8 * 1024];
-    loop {
-        let mut fds = [PollFd::new(&reader, PollFlags::IN), PollFd::from_borrowed_fd(signals, PollFlags::IN)];
-        match poll(&mut fds, None) {
-            Ok(_) | Err(Errno::INTR) => {}
-            Err(errno) => return Err(errno.into()),
-        }
-        if !fds[1].revents().is_empty() {
-            job.kill();
-            return Err(io::Error::new(io::ErrorKind::Interrupted, "stopped by a signal"));
-        }
-        if !fds[0].revents().is_empty() {
-            match reader.read(&mut chunk)? {
-                0 => return Ok(written),
-                length => written.extend_from_slice(&chunk[..length]),
-            }
-        }
-    }
 }
 
 /// A directory of the battery's own, which goes with the value.

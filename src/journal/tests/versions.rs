@@ -13,7 +13,7 @@ use super::property::World;
 fn shown(version: Option<Version>) -> String {
     match version {
         None => "nothing".into(),
-        Some(Version::File { content, size }) => {
+        Some(Version::File { content, size, .. }) => {
             let mut text = String::new();
             fs::File::from(content).take(size).read_to_string(&mut text).unwrap();
             text

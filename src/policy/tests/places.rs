@@ -267,7 +267,8 @@ fn a_denial_is_the_same_text_whether_or_not_something_is_there() {
     assert_eq!(
         before.hint().unwrap(),
         format!(
-            "allowed directories: {0}/A (read-write), {0}/R (read-only), {0}/A/ro (read-only), {0}/R/rw (read-write)",
+            "allowed directories: {0}/A (read-write), {0}/R (read-only), {0}/A/ro (read-only), {0}/R/rw (read-write); the \
+             operator can allow more with --allow DIR",
             tree.base.display()
         )
     );

@@ -51,7 +51,7 @@ impl Kernel for Driver {
         let _work = self.line.resident.work();
         let account = Duration::from_millis(PYTHON_STATUS_MS);
         // What it has open is kept before it goes on.
-        self.line.resident.end_entry(&exec::title(TOOL, code), account)?;
+        let between = self.line.resident.end_entry(&exec::title(TOOL, code), account)?;
         let begun = Instant::now();
         {
             let _no_interrupt = self.line.alone()?;
@@ -125,6 +125,11 @@ impl Kernel for Driver {
             }
         }
         cell.changed = self.line.resident.end_entry(BETWEEN_CELLS, account)?;
+        if let Some(settled) = between.map(|between| between.settled).filter(|settled| !settled.is_nothing()) {
+            // Nobody was told of it yet.
+            let changed = cell.changed.get_or_insert_default();
+            changed.settled = std::mem::take(&mut changed.settled).after(settled);
+        }
         cell.blocked = self.line.resident.blocked();
         let mut shared = self.line.lock();
         cell.ended = shared.ended;

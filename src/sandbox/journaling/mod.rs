@@ -186,7 +186,7 @@ impl CommandJournal<'_> {
         if !next.is_empty() && next != self.outside_calls {
             self.note_held();
         }
-        (has_ended || fault.is_some()).then_some(Changed { call, fault })
+        (has_ended || fault.is_some()).then_some(Changed { call, fault, ..Changed::default() })
     }
 
     /// What programs have open already they can change without a call that would wait.

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::excerpt::{arguments, reason, reply_text, started, subject, undo};
 use crate::limits::{RECENT_LISTED_PATHS, RECENT_SUBJECT_BYTES, RECENT_UNWRITTEN_BYTES};
 use crate::policy::{Touch, TouchedPath};
-use crate::protocol::Outcome;
+use crate::protocol::{Outcome, outside};
 use crate::server::ledger::{Begun, Ending, Entry};
 use crate::text::escape::show_path;
 
@@ -46,6 +46,7 @@ impl Told {
                 if entry.outcome == Ending::Ok { ("background", started(reply)) } else { ("reason", reason(reply)) };
             added.extend(text.map(|text| (name.to_owned(), text.into())));
             added.extend(undo(reply).map(|undo| ("undo".to_owned(), undo)));
+            added.extend(outside(reply).map(|outside| ("outside".to_owned(), outside.clone())));
         }
         let told = Self::Ended(Arc::clone(entry), reply.map(reply_text), added);
         if is_short(&entry.call) && entry.paths.len() <= RECENT_LISTED_PATHS { told } else { told.written() }

@@ -170,7 +170,7 @@ fn conversation(
             let supported = Revision::ALL.map(Revision::as_str);
             let message = format!("revision `{version}` is not served; {} are", supported.join(", "));
             let data = Some(json!({"supported": supported, "requested": version}));
-            return Err(bad(id, RpcError { code: Code::UnsupportedVersion, message, data, is_denial: false }));
+            return Err(bad(id, RpcError { data, ..RpcError::new(Code::UnsupportedVersion, message) }));
         }
         _ => {}
     }

@@ -214,8 +214,8 @@ fn a_directory_outside_is_named_as_it_was_typed_and_what_is_allowed() {
     let tree = Tree::new();
     let root = tree.root().display();
     let told = format!(
-        "replay: `/etc` is outside the allowed directories; allowed directories: {root} (read-write); --allow DIR:rw allows \
-         another one\n"
+        "replay: `/etc` is outside the allowed directories; allowed directories: {root} (read-write); the operator can allow \
+         more with --allow DIR\n"
     );
     for args in [
         &["record", "--path", "/etc", "--", "true"][..],

@@ -1,0 +1,317 @@
+//! `replay why`: which rule decides about a path, a connection or a program, which flag would allow it, and what that would allow besides.
+//! Every answer is that of the server's own policy, rules or walls.
+#![expect(clippy::disallowed_methods, reason = "a person asks, who may look at the disk")]
+
+use std::ffi::{OsStr, OsString};
+use std::fmt::Write as _;
+use std::os::fd::AsFd as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result, bail};
+use serde::Serialize;
+
+use super::process::{catch_signals, print, quoted, status};
+use super::sandbox::{launcher, output, request};
+use crate::cli::{Access, Options, WhyArgs};
+use crate::compose::alone;
+use crate::config::Config;
+use crate::egress::{Destination, Host, RequestLine, Transport, Verdict, canonical, danger};
+use crate::exec::place_of;
+use crate::policy::{Cause, Policy, PolicyError, Quoted};
+use crate::sandbox::{Network, Tier};
+use crate::sinks::named;
+use crate::tools::Services;
+
+/// What is said of one question.
+#[derive(Debug, Serialize)]
+struct Answer {
+    allowed: bool,
+    /// What decided.
+    rule: String,
+    /// What the operator would have to say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    flag: Option<String>,
+    /// What that would allow, too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    besides: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<String>,
+}
+
+impl Answer {
+    fn allowed(rule: impl Into<String>) -> Self {
+        Self { allowed: true, rule: rule.into(), flag: None, besides: None, notes: Vec::new() }
+    }
+
+    fn denied(rule: impl Into<String>) -> Self {
+        Self { allowed: false, ..Self::allowed(rule) }
+    }
+
+    fn unless(self, flag: impl Into<String>, besides: impl Into<String>) -> Self {
+        Self { flag: Some(flag.into()), besides: Some(besides.into()), ..self }
+    }
+
+    fn noting(mut self, notes: impl IntoIterator<Item = String>) -> Self {
+        self.notes.extend(notes);
+        self
+    }
+
+    fn text(&self) -> String {
+        let Self { allowed, rule, flag, besides, notes } = self;
+        let mut text = format!("{}: {rule}\n", if *allowed { "allowed" } else { "denied" });
+        let told = [("what would allow it", flag), ("what that allows, too", besides)];
+        for (name, words) in told.into_iter().filter_map(|(name, words)| Some((name, words.as_ref()?))) {
+            let _ = writeln!(text, "{name}: {words}");
+        }
+        for note in notes {
+            let _ = writeln!(text, "note: {note}");
+        }
+        text
+    }
+}
+
+/// Prints the answer; the exit status is 1 for a denial.
+pub fn run(options: &Options, asked: &WhyArgs) -> Result<ExitCode> {
+    let mut config = Config::resolve(options)?;
+    if matches!(asked.access, Access::Read | Access::Write) {
+        config.toolsets.retain(|set| !set.runs_commands());
+    }
+    let signals = catch_signals()?;
+    let server = alone(&config)?;
+    let services = server.services();
+    let answer = match asked.access {
+        Access::Read => read(&config, &services.policy, Path::new(&asked.what)),
+        Access::Write => write(&config, &services.policy, Path::new(&asked.what)),
+        Access::Connect => connect(&config, services, &asked.what)?,
+        Access::Run => program(&config, services, &asked.what, signals.as_fd())?,
+    };
+    if asked.json {
+        print(format!("{}\n", serde_json::to_string_pretty(&answer)?))?;
+    } else {
+        print(answer.text())?;
+    }
+    Ok(status(answer.allowed))
+}
+
+/// As the operator's shell means it.
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
+fn read(config: &Config, policy: &Policy, path: &Path) -> Answer {
+    let path = absolute(path);
+    let seen = config.sandbox.system.iter().find(|seen| path.starts_with(&seen.path));
+    let seen = seen.map(|seen| format!("commands read it all the same: {} ({})", seen.path.display(), seen.why));
+    match policy.look(&path) {
+        Ok(_) => Answer::allowed(allowed_by(policy, &path)),
+        Err(error) => refused(policy, &path, &error, ""),
+    }
+    .noting(seen)
+}
+
+fn write(config: &Config, policy: &Policy, path: &Path) -> Answer {
+    let path = absolute(path);
+    let found = match policy.try_write(&path).map(drop) {
+        Err(PolicyError::IsDirectory { .. }) => policy.create_dir(&path).map(drop),
+        found => found,
+    };
+    let sink = path.parent().and_then(|_| named(path.as_os_str().as_bytes()));
+    let frozen = sink
+        .filter(|_| config.undo.freezes)
+        .map(|(sink, _)| format!("what {} runs of it stays as it is (--freeze-sinks)", sink.obeyed_by));
+    match found {
+        Ok(()) => Answer::allowed(allowed_by(policy, &path)).noting(frozen),
+        Err(error) => refused(policy, &path, &error, ":rw"),
+    }
+}
+
+fn allowed_by(policy: &Policy, path: &Path) -> String {
+    let root = policy.governing(path).ok().flatten();
+    root.map_or_else(String::new, |root| {
+        let rights = if root.writable() { "read-write" } else { "read-only" };
+        format!("it lies in the allowed directory {} ({rights})", Quoted(root.path()))
+    })
+}
+
+fn refused(policy: &Policy, path: &Path, error: &PolicyError, suffix: &str) -> Answer {
+    let denied = Answer::denied(error.to_string());
+    match error {
+        PolicyError::NotFound { .. } => Answer::allowed(allowed_by(policy, path)).noting([error.to_string()]),
+        PolicyError::Denied { .. } => {
+            let is_dir = |path: &Path| path.is_dir() && path != Path::new("/");
+            let Some(dir) = path.ancestors().find(|above| is_dir(above)) else { return denied };
+            let does = if suffix.is_empty() { "read" } else { "read and change" };
+            denied.unless(
+                format!("--allow {}{suffix}", shell(dir)),
+                format!("tools and commands {does} all that lies in {}", Quoted(dir)),
+            )
+        }
+        PolicyError::ReadOnly { .. } => {
+            let Some(root) = policy.governing(path).ok().flatten() else { return denied };
+            denied.unless(
+                format!("--allow {}:rw", shell(root.path())),
+                format!("tools and commands change all that lies in {}, but for protected paths", Quoted(root.path())),
+            )
+        }
+        PolicyError::Protected { protected, why, .. } => {
+            let flag = match why {
+                Cause::Default(_) => format!("--unprotect {}", shell(protected)),
+                Cause::Asked => format!("no --protect {}", shell(protected)),
+                Cause::Configures | Cause::Hidden => return denied,
+            };
+            let obeyed =
+                if let Cause::Default(program) = why { format!(", which {program} obeys") } else { String::new() };
+            denied.unless(flag, format!("tools and commands change all at or below {}{obeyed}", Quoted(protected)))
+        }
+        _ => denied,
+    }
+}
+
+fn shell(path: &Path) -> String {
+    quoted(&path.display().to_string())
+}
+
+/// Host and port, and what is asked for there, of `[udp://]HOST[:PORT]` or a URL.
+fn destination(what: &OsStr) -> Result<(Destination, Option<(bool, String)>)> {
+    let what = what.to_str().context("a host is plain text")?;
+    let (scheme, rest) = what.split_once("://").unwrap_or(("", what));
+    let (transport, port) = match scheme {
+        "" | "tcp" | "https" => (Transport::Tcp, 443),
+        "http" => (Transport::Tcp, 80),
+        "udp" => (Transport::Udp, 53),
+        other => bail!("`{other}://` is none of tcp://, udp://, http:// and https://"),
+    };
+    let (authority, path) = rest.split_once('/').map_or((rest, None), |(host, path)| (host, Some(format!("/{path}"))));
+    let (host, port) = if let Ok(address) = authority.parse() {
+        (Host::Address(address), port)
+    } else {
+        let split = authority.rsplit_once(':').and_then(|(host, port)| Some((host, port.parse().ok()?)));
+        let (host, port) = split.unwrap_or((authority, port));
+        let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+        let named = || canonical(bare).map(Host::Name);
+        let host = bare.parse().map(Host::Address).ok().or_else(named);
+        (host.with_context(|| format!("`{what}` names no host; give HOST:PORT or a URL"))?, port)
+    };
+    let asked = path.filter(|_| scheme.starts_with("http")).map(|path| (scheme == "https", path));
+    Ok((Destination { transport, host, port }, asked))
+}
+
+fn connect(config: &Config, services: &Services, what: &OsStr) -> Result<Answer> {
+    let (to, asked) = destination(what)?;
+    let (rules, standing) = (&config.sandbox.rules, &services.commands.standing);
+    if standing.refused.is_some() {
+        return Ok(Answer::denied(standing.word()));
+    }
+    let rule = to.rule().to_string();
+    let flag = format!("--allow-net {}", quoted(&rule));
+    let besides = format!("commands, Python sessions and tests send {rule} whatever they can read");
+    let danger = if let Host::Address(address) = to.host { danger(address) } else { None };
+    let danger = danger.map(|danger| format!("this address {danger}"));
+    let is_own = match &to.host {
+        Host::Address(address) => address.to_canonical().is_loopback(),
+        Host::Name(name) => name == "localhost",
+    };
+    if rules.is_empty() {
+        return Ok(match (standing.tier, standing.effective_network()) {
+            _ if standing.by_rule => Answer::allowed("the mock set of --network answers, and nothing is reached"),
+            (Some(Tier::Off), _) => Answer::allowed("commands run without walls (--sandbox off)"),
+            (_, Network::Host) => Answer::allowed("commands have the system's network (--network host)"),
+            (_, Network::Loopback) if is_own => {
+                Answer::allowed("commands have a loopback of their own, which is not that of this machine")
+            }
+            (_, Network::Loopback) => {
+                Answer::denied("commands have only a loopback of their own (--network loopback)").unless(flag, besides)
+            }
+            (_, Network::None) => Answer::denied("commands have no network (--network none)").unless(flag, besides),
+        }
+        .noting(danger));
+    }
+    let deciding = rules.deciding(&to).unwrap_or_default();
+    if rules.denies(&to) {
+        return Ok(Answer::denied(format!("--deny-net {}", quoted(deciding)))
+            .unless(format!("no --deny-net {}", quoted(deciding)), "what else that names and --allow-net allows"));
+    }
+    if !rules.allows(&to) {
+        if is_own && standing.tier == Some(Tier::Namespaces) {
+            return Ok(Answer::allowed("commands have a loopback of their own, which is not that of this machine"));
+        }
+        return Ok(Answer::denied("no --allow-net names it").unless(flag, besides).noting(danger));
+    }
+    let by = format!("--allow-net {}", quoted(deciding));
+    let (Some((_, opening)), Some((is_tls, path))) = (rules.opens(&to), &asked) else {
+        let some = rules.opens(&to).map(|(_, rule)| format!("only for requests, by {rule}: ask with a URL"));
+        return Ok(Answer::allowed(by).noting(some).noting(leads(&to)));
+    };
+    let line = RequestLine { is_tls: *is_tls, method: "GET", path, may_switch: false };
+    let request = to.rule_for(line).to_string();
+    Ok(match rules.judge(&to, line) {
+        Verdict::Allowed => Answer::allowed(format!("{by}, for GET")).noting(leads(&to)),
+        Verdict::Denied => Answer::denied("--deny-net names this request"),
+        Verdict::Missing | Verdict::OddPath | Verdict::OddMethod => {
+            Answer::denied(format!("only some requests are allowed there ({opening}), and GET of this path is none"))
+                .unless(
+                    format!("--allow-net {}", quoted(&request)),
+                    "requests of that method to that path, with any query",
+                )
+        }
+    })
+}
+
+/// What holds of a name that is allowed.
+fn leads(to: &Destination) -> Option<String> {
+    let is_name = matches!(to.host, Host::Name(_));
+    is_name.then(|| "a private address that the name leads to has to be allowed by itself".to_owned())
+}
+
+/// The shell inside says where it finds a program, by the PATH that commands have.
+const FIND: &str = r#"command -v -- "$1""#;
+
+fn program(config: &Config, services: &Services, what: &OsStr, signals: std::os::fd::BorrowedFd<'_>) -> Result<Answer> {
+    let commands = &services.commands;
+    if commands.standing.refused.is_some() {
+        return Ok(Answer::denied(commands.standing.word()));
+    }
+    let root = services.policy.project().context("there is no directory to run it in; add --allow DIR")?;
+    let argv = ["/bin/sh", "-c", FIND, "sh"].map(Into::into).into_iter().chain([what.into()]).collect::<Vec<_>>();
+    let found = output(launcher(commands)?, &request(argv, place_of(root)?, false), signals)?;
+    let found = Path::new(OsStr::from_bytes(found.trim_ascii_end()));
+    if !found.as_os_str().is_empty() {
+        let at = if found.is_absolute() { found.to_owned() } else { root.path().join(found) };
+        let seen = config.sandbox.system.iter().find(|seen| at.starts_with(&seen.path));
+        return Ok(Answer::allowed(match seen {
+            Some(seen) => format!("commands find {}, in {} ({})", Quoted(found), seen.path.display(), seen.why),
+            None if policy_allows(&services.policy, &at) => {
+                format!("commands find {}; {}", Quoted(found), allowed_by(&services.policy, &at))
+            }
+            None => format!("commands find {}", Quoted(found)),
+        }));
+    }
+    let Some(outside) = outside(what) else {
+        let name = what.display();
+        return Ok(Answer::denied(format!(
+            "there is no program `{name}` on the PATH of commands, nor on that of this shell"
+        )));
+    };
+    let dir = outside.parent().unwrap_or(&outside);
+    Ok(Answer::denied(format!("commands do not see {}", Quoted(&outside)))
+        .unless(format!("--system {}", shell(dir)), format!("commands read and run all that lies in {}", Quoted(dir))))
+}
+
+fn policy_allows(policy: &Policy, path: &Path) -> bool {
+    policy.governing(path).is_ok_and(|root| root.is_some())
+}
+
+/// Where this shell finds a program.
+fn outside(what: &OsStr) -> Option<PathBuf> {
+    let places: Vec<OsString> = if what.as_bytes().contains(&b'/') {
+        vec![absolute(Path::new(what)).into()]
+    } else {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        std::env::split_paths(&path).map(|dir| dir.join(what).into()).collect()
+    };
+    let is_program =
+        |path: &&PathBuf| rustix::fs::access(path.as_path(), rustix::fs::Access::EXEC_OK).is_ok() && path.is_file();
+    places.into_iter().map(PathBuf::from).collect::<Vec<_>>().iter().find(is_program).cloned()
+}

@@ -1,0 +1,426 @@
+//! What a call made or changed that programs outside the walls run without being asked (`sinks`): what was there before comes from the
+//! journal, what is there now from the disk.
+//!
+//! A name that the entry knows is compared with itself before. What lies in a directory that is new has no other version; what lies in one
+//! that was moved is what it was, so it counts only where it was something else by its old name.
+#![expect(clippy::disallowed_methods, reason = "everything starts at a handle of a root")]
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ffi::OsStr;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::PathBuf;
+
+use rustix::fs::{Dir, FileType, Mode, OFlags, ResolveFlags, openat, openat2, readlinkat};
+use rustix::io::Errno;
+
+use super::bytes::Bytes;
+use super::entry::{Change, Place};
+use super::error::JournalError;
+use super::object::{self, Stat, stat_of};
+use super::outside::Outside;
+use super::store::Store;
+use super::versions::{Version, Versions};
+use crate::limits::{JOURNAL_DEPTH, MAX_SINK_BYTES, MAX_SINK_NAMES};
+use crate::sinks::{Content, Facets, HOOK, Sink, differences, hooks_directory, hooks_path, named, named_directory};
+
+/// What was found, and by which changes of the entry: undoing those puts it back.
+#[derive(Debug, Default)]
+pub struct FoundOutside {
+    pub all: Vec<Outside>,
+    pub by: BTreeSet<Place>,
+}
+
+/// The line of the table that a path is about, and which of its names is the first of that.
+type Line = (&'static Sink, usize);
+
+struct Look<'a> {
+    store: &'a Store,
+    /// The entry, if it has been made, and what stood where before it, once that is asked.
+    number: Option<u64>,
+    versions: Option<Versions<'a>>,
+    /// Where things are, and where they were.
+    moved: Vec<(&'a Place, &'a Place)>,
+    /// Directories with a repository, each with where its hooks are if that is said.
+    hooks: HashMap<Place, Option<Place>>,
+    names_left: usize,
+    /// The change that is looked at.
+    by: Place,
+    found: BTreeMap<PathBuf, BTreeSet<String>>,
+    because: BTreeSet<Place>,
+}
+
+impl Store {
+    /// What an entry made or changed of what runs outside; `changes` are those of the entry, or of one that it undid.
+    pub fn outside(&self, number: u64, changes: &[(Place, Change)]) -> Result<FoundOutside, JournalError> {
+        if changes.is_empty() {
+            return Ok(FoundOutside::default());
+        }
+        let moved = changes.iter().filter_map(|(to, change)| match change {
+            Change::Renamed { from } => Some((to, from)),
+            _ => None,
+        });
+        let moved: Vec<_> = moved.collect();
+        let mut look = Look { moved: moved.clone(), ..Look::new(self, Some(number), &changes[0].0) };
+        for (place, change) in changes {
+            look.by = place.clone();
+            look.change(place, change)?;
+        }
+        for (to, from) in moved {
+            look.by = to.clone();
+            look.change(from, &Change::Deleted)?;
+        }
+        Ok(look.found())
+    }
+
+    /// What would be other outside if what stands at a place went to another one, or was deleted.
+    pub(super) fn outside_if_moved(&self, from: &Place, to: Option<&Place>) -> Result<Vec<Outside>, JournalError> {
+        let mut look = Look::new(self, None, from);
+        look.moves(from, to)?;
+        Ok(look.found().all)
+    }
+
+    /// What would be other outside if this file stood at a place.
+    pub(super) fn outside_if_put(&self, file: BorrowedFd<'_>, place: &Place) -> Result<Vec<Outside>, JournalError> {
+        let mut look = Look::new(self, None, place);
+        let failed = || failed(self, place);
+        let Some((sink, _)) = look.line(place, false) else { return Ok(Vec::new()) };
+        let new = content(&stat_of(file).map_err(failed())?, &file).map_err(failed())?;
+        let old = look.open(place).and_then(|old| old.map_or(Ok(None), |old| content(&stat_of(&old)?, &old)));
+        let facets = |content: Option<Content>| content.map(|content| sink.facets(&place.path.0, &content));
+        let [old, new] = [old.map_err(failed())?, new].map(|content| facets(content).unwrap_or_default());
+        for what in differences(&old, &new) {
+            look.find(place, what);
+        }
+        Ok(look.found().all)
+    }
+}
+
+fn failed(store: &Store, place: &Place) -> impl FnOnce(Errno) -> JournalError {
+    JournalError::io(format!("{}: looking at what runs outside", store.path(place).display()))
+}
+
+impl<'a> Look<'a> {
+    fn new(store: &'a Store, number: Option<u64>, by: &Place) -> Self {
+        let versions = None;
+        let (moved, hooks, found, because) = (Vec::new(), HashMap::new(), BTreeMap::new(), BTreeSet::new());
+        Self { store, number, versions, moved, hooks, names_left: MAX_SINK_NAMES, by: by.clone(), found, because }
+    }
+
+    fn found(self) -> FoundOutside {
+        let all = self.found.into_iter().map(|(path, what)| Outside { path, what: what.into_iter().collect() });
+        FoundOutside { all: all.collect(), by: self.because }
+    }
+
+    fn change(&mut self, place: &Place, change: &Change) -> Result<(), JournalError> {
+        let now = self.open(place).and_then(|handle| handle.map(|handle| Ok((stat_of(&handle)?, handle))).transpose());
+        let now = now.map_err(failed(self.store, place))?;
+        if let Some((stat, handle)) = &now
+            && stat.is_dir()
+        {
+            let name = place.path.0.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+            let is_new = *change != Change::Metadata;
+            if is_new {
+                self.walk(handle.as_fd(), place, 0)?;
+            }
+            // A repository came to be around hooks that were there.
+            if is_new && [&b"objects"[..], b"refs"].contains(&name) {
+                let hooks = above(place).join(&Bytes(b"hooks".to_vec()));
+                let there = self.open(&hooks).ok().flatten();
+                if let Some(there) = there.filter(|_| !is_below_dot_git(&hooks)) {
+                    self.walk(there.as_fd(), &hooks, 0)?;
+                }
+            }
+            return Ok(());
+        }
+        self.spot(place, now.as_ref())
+    }
+
+    /// All that lies in a directory which was not there before.
+    fn walk(&mut self, dir: BorrowedFd<'_>, place: &Place, depth: usize) -> Result<(), JournalError> {
+        let failed = || failed(self.store, place);
+        // As it is for each file in it; of what was moved the old name counts, too.
+        let is_moved = self.old(place).is_some();
+        let in_hooks = !is_moved && self.hook(&place.join(&Bytes(b"x".to_vec())), false).is_some();
+        for (name, kind) in entries(dir).map_err(failed())? {
+            if self.names_left == 0 || depth > JOURNAL_DEPTH {
+                self.find(place, TOO_MUCH.to_owned());
+                return Ok(());
+            }
+            self.names_left -= 1;
+            let inner = place.join(&name);
+            let handle = match kind {
+                FileType::Directory | FileType::Unknown => object::open_dir(dir, name.name()).map_err(failed())?,
+                _ => None,
+            };
+            if let Some(handle) = handle {
+                self.walk(handle.as_fd(), &inner, depth + 1)?;
+            } else if is_moved
+                || in_hooks
+                || named(&inner.path.0).is_some()
+                || kind != FileType::RegularFile && self.line(&inner, true).is_some()
+            {
+                let handle = object::handle(dir, name.name()).map_err(failed())?;
+                let found = handle.map(|handle| Ok((stat_of(&handle)?, handle))).transpose().map_err(failed())?;
+                self.spot(&inner, found.as_ref())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What stands at a place, and is no directory, with what stood there before.
+    fn spot(&mut self, place: &Place, now: Option<&(Stat, OwnedFd)>) -> Result<(), JournalError> {
+        let old = self.old(place);
+        let is_link = now.is_none_or(|(stat, _)| stat.is_link());
+        let line = self.line(place, is_link);
+        let old_line = match &old {
+            Some(old) => self.line(old, true),
+            None => line.or_else(|| self.line(place, true)),
+        };
+        if line.is_none() && old_line.is_none() {
+            return Ok(());
+        }
+        if let (Some(number), None) = (self.number, &self.versions) {
+            self.versions = Some(self.store.versions(number)?);
+        }
+        let versions = self.versions.as_ref().filter(|versions| versions.is_noted(old.as_ref().unwrap_or(place)));
+        if let (None, Some(_), Some((new, begins)), Some((sink, _))) = (versions, &old, line, old_line)
+            && new == sink
+            && begins >= self.moved_depth(place)
+        {
+            // It came along with what it belongs to.
+            return Ok(());
+        }
+        let content = now.map(|(stat, handle)| content(stat, handle)).transpose();
+        let content = content.map_err(failed(self.store, place))?.flatten();
+        let facets = |line: Option<Line>, content: Option<&Content>| match (line, content) {
+            (Some((sink, _)), Some(content)) => sink.facets(&place.path.0, content),
+            _ => Facets::new(),
+        };
+        let after = facets(line, content.as_ref());
+        let before = match versions {
+            Some(versions) => {
+                let version = versions.before(old.as_ref().unwrap_or(place))?;
+                facets(old_line, version.and_then(content_of).as_ref())
+            }
+            None if old.is_some() => facets(old_line, content.as_ref()),
+            None => Facets::new(),
+        };
+        let place = if line.is_some() { place } else { old.as_ref().unwrap_or(place) };
+        for what in differences(&before, &after) {
+            self.find(place, what);
+        }
+        Ok(())
+    }
+
+    fn find(&mut self, place: &Place, what: String) {
+        self.found.entry(self.store.path(place)).or_default().insert(what);
+        self.because.insert(self.by.clone());
+    }
+
+    /// Where something was, if it, or a directory above it, was moved.
+    fn old(&self, place: &Place) -> Option<Place> {
+        let above = self.moved.iter().filter(|(to, _)| place.is_at_or_below(to));
+        let (to, from) = above.max_by_key(|(to, _)| to.path.0.len())?;
+        let rest = place.path.0.get(to.path.0.len() + 1..);
+        Some(rest.map_or_else(|| (*from).clone(), |rest| from.join(&Bytes(rest.to_vec()))))
+    }
+
+    /// How many names the path has of what was moved, above or at the place.
+    fn moved_depth(&self, place: &Place) -> usize {
+        let above = self.moved.iter().filter(|(to, _)| place.is_at_or_below(to));
+        above.map(|(to, _)| to.depth()).max().unwrap_or(0)
+    }
+
+    fn line(&mut self, place: &Place, is_link: bool) -> Option<Line> {
+        let path = &place.path.0;
+        let by_name = named(path).or_else(|| if is_link { named_directory(path) } else { None });
+        by_name.or_else(|| self.hook(place, is_link))
+    }
+
+    /// Whether it lies below hooks of a repository, or is a link in the place of such a directory.
+    fn hook(&mut self, place: &Place, is_link: bool) -> Option<Line> {
+        let names: Vec<&[u8]> = place.path.0.split(|byte| *byte == b'/').collect();
+        let at = |end: usize| Place { root: place.root, path: Bytes(names[..end].join(&b'/')) };
+        let last = if is_link { names.len() } else { names.len() - 1 };
+        for begins in (0..last).filter(|index| names[*index].eq_ignore_ascii_case(b"hooks")) {
+            if self.is_repository(&at(begins)) {
+                return Some((&HOOK, begins));
+            }
+        }
+        for end in 0..names.len() {
+            let dir = at(end);
+            let Some(hooks) = self.hooks_of(&dir) else { continue };
+            if place.is_at_or_below(&hooks) && (is_link || place != &hooks) {
+                return Some((&HOOK, hooks.depth().saturating_sub(1)));
+            }
+        }
+        None
+    }
+
+    /// As git judges what others share (`is_git_directory` of its setup.c); what is taken from it can be put back.
+    fn is_repository(&self, dir: &Place) -> bool {
+        let has = |name: &[u8]| self.open(&dir.join(&Bytes(name.to_vec()))).is_ok_and(|found| found.is_some());
+        is_below_dot_git(dir) || has(b"objects") && has(b"refs")
+    }
+
+    /// Where the repository of a work tree, or a bare one, says that its hooks are.
+    fn hooks_of(&mut self, dir: &Place) -> Option<Place> {
+        if let Some(known) = self.hooks.get(dir) {
+            return known.clone();
+        }
+        let is_own = dir.path.0.ends_with(b".git");
+        let read = |path: &[u8]| {
+            let handle = self.open(&dir.join(&Bytes(path.to_vec()))).ok()??;
+            match content(&stat_of(&handle).ok()?, &handle).ok()?? {
+                Content::File { bytes, .. } => hooks_path(&bytes),
+                _ => None,
+            }
+        };
+        let said = [&b".git/config.worktree"[..], b".git/config", b"config"].into_iter().find_map(read);
+        let said = said.filter(|_| !is_own);
+        let found = said.and_then(|said| {
+            let root = &self.store.roots.get(dir.root)?.shown;
+            let path = hooks_directory(&self.store.path(dir), &said)?;
+            let below = path.strip_prefix(root).ok()?;
+            Some(Place { root: dir.root, path: Bytes::of(below.as_os_str()) })
+        });
+        self.hooks.insert(dir.clone(), found.clone());
+        found
+    }
+
+    /// What stands at a place; no link is followed on the way.
+    fn open(&self, place: &Place) -> Result<Option<OwnedFd>, Errno> {
+        let Some(root) = self.store.roots.get(place.root) else { return Ok(None) };
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let beneath = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+        let path = if place.path.0.is_empty() { OsStr::new(".") } else { place.path.name() };
+        match openat2(&root.handle, path, flags, Mode::empty(), beneath) {
+            // Its owner may have closed a directory on the way, and can open it again.
+            Err(Errno::ACCESS) => {
+                let mut found = Some(root.handle.try_clone().map_err(|_| Errno::MFILE)?);
+                for name in place.path.path() {
+                    found = match found {
+                        Some(dir) => object::handle(&dir, name)?,
+                        None => return Ok(None),
+                    };
+                }
+                Ok(found)
+            }
+            Err(Errno::LOOP | Errno::XDEV | Errno::NAMETOOLONG) => Ok(None),
+            found => object::there(found),
+        }
+    }
+
+    /// What becomes other by a move that is still to be made.
+    fn moves(&mut self, from: &Place, to: Option<&Place>) -> Result<(), JournalError> {
+        let Some(handle) = self.open(from).map_err(failed(self.store, from))? else { return Ok(()) };
+        let stat = stat_of(&handle).map_err(failed(self.store, from))?;
+        if stat.is_dir() {
+            return self.moves_all(handle.as_fd(), (from, to), 0);
+        }
+        self.moves_one(&stat, &handle, (from, to), from.depth())
+    }
+
+    fn moves_all(
+        &mut self,
+        dir: BorrowedFd<'_>,
+        (from, to): (&Place, Option<&Place>),
+        depth: usize,
+    ) -> Result<(), JournalError> {
+        let top = from.depth() - depth;
+        for (name, _) in entries(dir).map_err(failed(self.store, from))? {
+            if self.names_left == 0 || depth > JOURNAL_DEPTH {
+                self.find(from, TOO_MUCH.to_owned());
+                return Ok(());
+            }
+            self.names_left -= 1;
+            let (inner, inner_to) = (from.join(&name), to.map(|to| to.join(&name)));
+            let found = object::handle(dir, name.name());
+            let Some(handle) = found.map_err(failed(self.store, &inner))? else { continue };
+            let stat = stat_of(&handle).map_err(failed(self.store, &inner))?;
+            if stat.is_dir() {
+                self.moves_all(handle.as_fd(), (&inner, inner_to.as_ref()), depth + 1)?;
+            } else {
+                self.moves_one(&stat, &handle, (&inner, inner_to.as_ref()), top)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// `top`: how many names the path of what is moved has.
+    fn moves_one(
+        &mut self,
+        stat: &Stat,
+        handle: &OwnedFd,
+        (from, to): (&Place, Option<&Place>),
+        top: usize,
+    ) -> Result<(), JournalError> {
+        let (old, new) = (self.line(from, stat.is_link()), to.and_then(|to| self.line(to, stat.is_link())));
+        let is_along = old.zip(new).is_some_and(|((old, begins), (new, _))| old == new && begins >= top);
+        if is_along || old.is_none() && new.is_none() {
+            return Ok(());
+        }
+        let Some(content) = content(stat, handle).map_err(failed(self.store, from))? else { return Ok(()) };
+        let facets = |line: Option<Line>| line.map(|(sink, _)| sink.facets(&from.path.0, &content));
+        let differences = differences(&facets(old).unwrap_or_default(), &facets(new).unwrap_or_default());
+        let place = if new.is_some() { to.unwrap_or(from) } else { from };
+        for what in differences {
+            self.find(place, what);
+        }
+        Ok(())
+    }
+}
+
+const TOO_MUCH: &str = "too much to be looked through";
+
+fn above(place: &Place) -> Place {
+    let path = &place.path.0;
+    let end = path.iter().rposition(|byte| *byte == b'/').unwrap_or(0);
+    Place { root: place.root, path: Bytes(path[..end].to_vec()) }
+}
+
+fn is_below_dot_git(place: &Place) -> bool {
+    place.path.0.split(|byte| *byte == b'/').any(|name| name.eq_ignore_ascii_case(b".git"))
+}
+
+fn entries(dir: BorrowedFd<'_>) -> Result<Vec<(Bytes, FileType)>, Errno> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let opened = object::with_access(dir, || openat(dir, ".", flags, Mode::empty()));
+    let listed = Dir::read_from(opened?)?.filter_map(|entry| match entry {
+        Ok(entry) if matches!(entry.file_name().to_bytes(), b"." | b"..") => None,
+        entry => Some(entry.map(|entry| (Bytes(entry.file_name().to_bytes().to_vec()), entry.file_type()))),
+    });
+    listed.collect()
+}
+
+/// What a handle stands for, if it is a file or a link.
+fn content(stat: &Stat, handle: &impl AsFd) -> Result<Option<Content>, Errno> {
+    if stat.is_link() {
+        return Ok(Some(Content::Link(readlinkat(handle, "", Vec::new())?.into_bytes())));
+    }
+    if !stat.is_file() {
+        return Ok(None);
+    }
+    match object::reopen(handle, OFlags::RDONLY) {
+        Err(Errno::ACCESS) => Ok(Some(Content::Opaque("cannot be read"))),
+        file => file_content(&file?, stat.size, stat.mode).map(Some),
+    }
+}
+
+fn file_content(file: &OwnedFd, size: u64, mode: u32) -> Result<Content, Errno> {
+    if size > MAX_SINK_BYTES {
+        return Ok(Content::Opaque("too large to be compared"));
+    }
+    let version = |content| Version::File { content, size, mode };
+    let bytes = file.try_clone().and_then(|file| version(file).bytes());
+    let bytes = bytes.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+    Ok(Content::File { bytes, is_executable: mode & 0o111 != 0 })
+}
+
+fn content_of(version: Version) -> Option<Content> {
+    match version {
+        Version::File { content, size, mode } => file_content(&content, size, mode).ok(),
+        Version::Link(target) => Some(Content::Link(target.0)),
+        Version::Directory | Version::Special | Version::Unknown => None,
+    }
+}

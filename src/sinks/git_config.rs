@@ -1,0 +1,380 @@
+//! Configuration of git (git-config(1), "Syntax"), as far as it names programs, or further configuration.
+//!
+//! Git refuses a file with a fault in it. Here what is behind a fault is read nevertheless: too much is found, never too little.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Component, Path, PathBuf};
+
+use sha2::{Digest as _, Sha256};
+
+use super::facets::Facets;
+
+/// Keys whose value git runs, or that say where more configuration or hooks are. `*` stands for any name; only where there is one between
+/// two dots. Of those with a mark only some values count: `!` begins a command of the shell, `-` is none of a boolean.
+const KEYS: [&str; 56] = [
+    "alias.* !",
+    "alias.*.command",
+    "browser.*.cmd",
+    "browser.*.path",
+    "core.alternateRefsCommand",
+    "core.askPass",
+    "core.editor",
+    "core.fsmonitor -",
+    "core.gitProxy",
+    "core.hooksPath",
+    "core.pager",
+    "core.sshCommand",
+    "credential.helper",
+    "credential.*.helper",
+    "diff.external",
+    "diff.*.command",
+    "diff.*.textconv",
+    "difftool.*.cmd",
+    "difftool.*.path",
+    "filter.*.clean",
+    "filter.*.process",
+    "filter.*.smudge",
+    "gpg.program",
+    "gpg.*.defaultKeyCommand",
+    "gpg.*.program",
+    "guitool.*.cmd",
+    "hook.*.command",
+    "imap.tunnel",
+    "include.path",
+    "includeIf.*.path",
+    "init.templateDir",
+    "instaweb.browser",
+    "instaweb.httpd",
+    "interactive.diffFilter",
+    "man.*.cmd",
+    "man.*.path",
+    "merge.*.driver",
+    "mergetool.*.cmd",
+    "mergetool.*.path",
+    "pager.* -",
+    "protocol.allow",
+    "protocol.*.allow",
+    "remote.*.receivepack",
+    "remote.*.uploadpack",
+    "remote.*.vcs",
+    "sendemail.ccCmd",
+    "sendemail.headerCmd",
+    "sendemail.sendmailCmd",
+    "sendemail.smtpServer",
+    "sendemail.toCmd",
+    "sequence.editor",
+    "submodule.*.update !",
+    "tar.*.command",
+    "trailer.*.cmd",
+    "trailer.*.command",
+    "web.browser",
+];
+
+/// Keys that count, each with the hash of all its values.
+pub(super) fn facets(text: &[u8]) -> Facets {
+    let mut found: BTreeMap<String, Sha256> = BTreeMap::new();
+    each(text, |variable| {
+        if variable.counts() {
+            let hasher = found.entry(variable.to_string()).or_default();
+            hasher.update((variable.value.len() as u64).to_le_bytes());
+            hasher.update(variable.value);
+        }
+    });
+    found.into_iter().map(|(name, hasher)| (name, Some(hasher.finalize().into()))).collect()
+}
+
+/// Where git looks for hooks, if this says so.
+pub fn hooks_path(text: &[u8]) -> Option<Vec<u8>> {
+    let mut found = None;
+    each(text, |variable| {
+        if variable.is(b"core", None, b"hookspath") {
+            found = Some(variable.value.to_vec());
+        }
+    });
+    found
+}
+
+/// The directory that it means, by its text, for a work tree or a repository without one; `None` for one below somebody's home.
+pub fn hooks_directory(from: &Path, said: &[u8]) -> Option<PathBuf> {
+    let mut path = from.to_path_buf();
+    if said.is_empty() || said.starts_with(b"~") {
+        return None;
+    }
+    for part in Path::new(OsStr::from_bytes(said)).components() {
+        match part {
+            Component::RootDir => path = "/".into(),
+            Component::ParentDir => drop(path.pop()),
+            Component::Normal(name) => path.push(name),
+            Component::CurDir | Component::Prefix(_) => {}
+        }
+    }
+    Some(path)
+}
+
+/// One line, without its quotes. A variable without `=` is true.
+struct Variable<'a> {
+    section: &'a [u8],
+    /// Empty is one, too.
+    subsection: Option<&'a [u8]>,
+    name: &'a [u8],
+    value: &'a [u8],
+}
+
+impl Variable<'_> {
+    fn is(&self, section: &[u8], subsection: Option<&[u8]>, name: &[u8]) -> bool {
+        self.section.eq_ignore_ascii_case(section)
+            && self.subsection == subsection
+            && self.name.eq_ignore_ascii_case(name)
+    }
+
+    fn counts(&self) -> bool {
+        KEYS.iter().any(|line| {
+            let (key, mark) = line.split_once(' ').unwrap_or((line, ""));
+            let counts = match mark {
+                "!" => self.value.trim_ascii_start().starts_with(b"!"),
+                "-" => !is_boolean(self.value),
+                _ => true,
+            };
+            counts && self.has_key(key)
+        })
+    }
+
+    fn has_key(&self, key: &str) -> bool {
+        let (Some((section, rest)), Some((_, name))) = (key.split_once('.'), key.rsplit_once('.')) else {
+            return false;
+        };
+        self.section.eq_ignore_ascii_case(section.as_bytes())
+            && (name == "*" || self.name.eq_ignore_ascii_case(name.as_bytes()))
+            && self.subsection.is_some() == rest.contains('.')
+    }
+}
+
+/// As git config --list names it, but for its length.
+impl std::fmt::Display for Variable<'_> {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let known = KEYS.iter().filter_map(|line| line.split(' ').next()).find(|key| self.has_key(key));
+        let known_name = known.and_then(|key| key.rsplit('.').next()).filter(|name| *name != "*");
+        let name = known_name.map_or_else(|| String::from_utf8_lossy(self.name).to_lowercase().into(), Into::into);
+        let name: std::borrow::Cow<'_, str> = name;
+        write!(out, "{}.", String::from_utf8_lossy(self.section).to_lowercase())?;
+        if let Some(subsection) = self.subsection {
+            write!(out, "{}.", String::from_utf8_lossy(subsection))?;
+        }
+        out.write_str(&name)
+    }
+}
+
+/// What git takes for a boolean (`git_parse_maybe_bool` of its parse.c).
+fn is_boolean(value: &[u8]) -> bool {
+    let words: [&[u8]; 7] = [b"", b"true", b"yes", b"on", b"false", b"no", b"off"];
+    words.iter().any(|word| value.eq_ignore_ascii_case(word)) || value.iter().all(u8::is_ascii_digit)
+}
+
+/// Reads all variables, in one pass.
+fn each(text: &[u8], mut take: impl FnMut(&Variable<'_>)) {
+    let mut rest = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+    let (mut section, mut subsection): (&[u8], Option<Vec<u8>>) = (b"", None);
+    while let Some((first, after)) = rest.split_first() {
+        match first {
+            b'#' | b';' => rest = behind_line(rest),
+            b'[' => {
+                let length = after.iter().position(|byte| !is_of_key(*byte) && *byte != b'.').unwrap_or(after.len());
+                let (name, behind) = after.split_at(length);
+                // The old way of writing a subsection.
+                let dot = name.iter().position(|byte| *byte == b'.');
+                (section, subsection) = match dot {
+                    Some(dot) => (&name[..dot], Some(name[dot + 1..].to_ascii_lowercase())),
+                    None => (name, None),
+                };
+                rest = behind_blanks(behind);
+                if let Some(quoted) = rest.strip_prefix(b"\"") {
+                    let (value, behind) = subsection_of(quoted);
+                    (subsection, rest) = (Some(value), behind);
+                }
+                rest = rest.strip_prefix(b"]").unwrap_or(rest);
+            }
+            byte if byte.is_ascii_alphabetic() => {
+                let length = rest.iter().position(|byte| !is_of_key(*byte)).unwrap_or(rest.len());
+                let (name, behind) = rest.split_at(length);
+                let behind = behind_blanks(behind);
+                let (value, behind) = match behind.strip_prefix(b"=") {
+                    Some(written) => value_of(written),
+                    None => (b"true".to_vec(), behind),
+                };
+                rest = behind;
+                take(&Variable { section, subsection: subsection.as_deref(), name, value: &value });
+            }
+            _ => rest = after,
+        }
+    }
+}
+
+const fn is_of_key(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'-'
+}
+
+fn behind_blanks(text: &[u8]) -> &[u8] {
+    let blanks = text.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+    &text[blanks..]
+}
+
+fn behind_line(text: &[u8]) -> &[u8] {
+    memchr::memchr(b'\n', text).map_or(&[], |end| &text[end + 1..])
+}
+
+/// A subsection behind its first quote, and what follows its last one.
+fn subsection_of(text: &[u8]) -> (Vec<u8>, &[u8]) {
+    let mut value = Vec::new();
+    let mut at = 0;
+    while at < text.len() && text[at] != b'\n' {
+        match text[at] {
+            b'"' => return (value, &text[at + 1..]),
+            b'\\' if at + 1 < text.len() => {
+                value.push(text[at + 1]);
+                at += 2;
+            }
+            byte => {
+                value.push(byte);
+                at += 1;
+            }
+        }
+    }
+    (value, &text[at.min(text.len())..])
+}
+
+/// The value behind `=`, and what is behind its line.
+fn value_of(text: &[u8]) -> (Vec<u8>, &[u8]) {
+    let (mut value, mut kept, mut is_quoted) = (Vec::new(), 0, false);
+    let mut bytes = text.iter().enumerate();
+    while let Some((at, byte)) = bytes.next() {
+        match byte {
+            b'\n' => {
+                value.truncate(kept);
+                return (value, &text[at + 1..]);
+            }
+            b'#' | b';' if !is_quoted => {
+                value.truncate(kept);
+                return (value, behind_line(&text[at..]));
+            }
+            b'"' => {
+                is_quoted = !is_quoted;
+                kept = value.len();
+            }
+            b'\\' => {
+                match bytes.next().map(|(_, escaped)| *escaped) {
+                    Some(b'\n') | None => {}
+                    Some(b'\r') if text.get(at + 2) == Some(&b'\n') => drop(bytes.next()),
+                    Some(b'n') => value.push(b'\n'),
+                    Some(b't') => value.push(b'\t'),
+                    Some(b'b') => value.push(8),
+                    Some(other) => value.push(other),
+                }
+                kept = value.len();
+            }
+            // Blanks count between words, and in quotes.
+            b' ' | b'\t' | b'\r' if !is_quoted => {
+                if kept > 0 {
+                    value.push(*byte);
+                }
+            }
+            byte => {
+                value.push(*byte);
+                kept = value.len();
+            }
+        }
+    }
+    value.truncate(kept);
+    (value, &[])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    fn read(text: &str) -> Vec<(String, String)> {
+        let mut all = Vec::new();
+        each(text.as_bytes(), |variable| {
+            all.push((variable.to_string(), String::from_utf8_lossy(variable.value).into_owned()));
+        });
+        all
+    }
+
+    fn keys(text: &str) -> Vec<String> {
+        facets(text.as_bytes()).into_keys().collect()
+    }
+
+    #[test]
+    fn a_file_is_read_as_git_reads_it() {
+        let text = "[core] hookspath = a b  # c\n\tPager\n[diff \"a \\\"b\"]\ncommand=\"x ; y\" z \\\n  w\\t\n[Filter.LFS]\nclean = ;\n\
+                    [alias]\r\nx = \"!a\"\r\n";
+        let said = [
+            ("core.hooksPath", "a b"),
+            ("core.pager", "true"),
+            ("diff.a \"b.command", "x ; y z   w\t"),
+            ("filter.lfs.clean", ""),
+            ("alias.x", "!a"),
+        ];
+        assert_eq!(read(text), said.map(|(name, value)| (name.to_owned(), value.to_owned())));
+        assert_eq!(hooks_path(text.as_bytes()), Some(b"a b".to_vec()));
+        assert_eq!(hooks_path(b"[core \"x\"]\nhooksPath = y"), None);
+    }
+
+    #[test]
+    fn keys_count_that_name_programs() {
+        let harmless = "[core]\nbare = false\nfsmonitor = true\n[alias]\nco = checkout\n[pager]\nlog = false\n[user]\nname = a\n\
+                        [remote \"origin\"]\nurl = x\n[diff]\ntool = x\n[submodule \"a\"]\nupdate = merge\n";
+        assert_eq!(keys(harmless), [""; 0]);
+        let text = "[core]\nfsmonitor = ./x\nsshCommand=y\n[alias]\nco = !x\n[diff]\nexternal = x\n[diff \"w\"]\ntextconv = x\n\
+                    [credential]\nhelper = x\n[credential \"https://a\"]\nhelper=y\n[pager]\nlog = x\n[includeIf \"gitdir:a\"]\npath = b\n\
+                    [submodule \"a\"]\nupdate = !x\n";
+        let all = [
+            "alias.co",
+            "core.fsmonitor",
+            "core.sshCommand",
+            "credential.helper",
+            "credential.https://a.helper",
+            "diff.external",
+            "diff.w.textconv",
+            "includeif.gitdir:a.path",
+            "pager.log",
+            "submodule.a.update",
+        ];
+        assert_eq!(keys(text), all);
+        let order = |text: &str| facets(text.as_bytes());
+        assert_ne!(order("[credential]\nhelper=a\nhelper=b"), order("[credential]\nhelper=b\nhelper=a"));
+        assert_eq!(order("[core]\neditor = a"), order("# said otherwise\n[CORE]\n\tEditor=\"a\" ; b"));
+    }
+
+    #[test]
+    fn git_reads_the_same() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("config");
+        for text in [
+            "[a] b = c\n[a \"X.y\"]\nb\n[s.T]\nv = \"q\" r\n",
+            "[a]\nb = \\\"x\\\\y\\n\nc = one \\\ntwo\nd =  \"  e \"  f   \ng=\n",
+            "\u{feff}[a]\r\nb = c\r\n; d\r\n# e\r\n[f]\tg = h#i\n",
+        ] {
+            #[expect(clippy::disallowed_methods, reason = "a test lays out a file")]
+            std::fs::write(&path, text).unwrap();
+            #[expect(clippy::disallowed_methods, reason = "a test asks git itself")]
+            let git = std::process::Command::new("git")
+                .args(["config", "--list", "--null", "--file"])
+                .arg(&path)
+                .output()
+                .unwrap();
+            let mut listed = String::new();
+            each(text.as_bytes(), |variable| {
+                listed.push_str(&variable.to_string());
+                // Without `=` git says no value.
+                listed.push('\n');
+                listed.push_str(&String::from_utf8_lossy(variable.value));
+                listed.push('\0');
+            });
+            let said = String::from_utf8(git.stdout).unwrap().replace("b\0", "b\ntrue\0");
+            assert_eq!(listed, said, "{text:?}: {}", String::from_utf8_lossy(&git.stderr));
+        }
+    }
+}

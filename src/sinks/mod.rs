@@ -1,0 +1,12 @@
+//! What programs outside the walls run without being asked: hooks, configuration of git that names programs, scripts that npm runs when
+//! it installs. The table says by its path what is such a thing, and what of it is compared. Text and bytes alone, no disk.
+
+mod compared;
+mod facets;
+mod git_config;
+mod table;
+
+pub use compared::Content;
+pub use facets::{Facets, differences};
+pub use git_config::{hooks_directory, hooks_path};
+pub use table::{Compared, HOOK, SINKS, Sink, named, named_directory};

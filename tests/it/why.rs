@@ -1,0 +1,194 @@
+//! `replay why`: which rule decides, and which flag would allow it.
+
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
+use pretty_assertions::assert_eq;
+use serde_json::{Value, json};
+
+use crate::tree::Tree;
+
+fn tree() -> Tree {
+    let tree = Tree::new();
+    tree.file("work/a.txt", "a").file("docs/b.txt", "b").file("outside/secret", "x").dir("tmp");
+    tree.dir("work/.git/hooks").file("outside/bin/tool", "#!/bin/sh\n");
+    std::fs::set_permissions(tree.path("outside/bin/tool"), PermissionsExt::from_mode(0o755)).unwrap();
+    tree
+}
+
+/// What is said to `replay why`, with the exit status. `{}` stands for the tree.
+fn why(tree: &Tree, asked: &[&str], flags: &[&str]) -> (i32, String) {
+    let (work, docs) = (format!("{}:rw", tree.text("work")), tree.text("docs"));
+    let output = Command::new(env!("CARGO_BIN_EXE_replay"))
+        .arg("why")
+        .args(asked)
+        .args(["--allow", &work, "--allow", &docs])
+        .args(flags)
+        .env("XDG_STATE_HOME", tree.state())
+        .env("TMPDIR", tree.path("tmp"))
+        .env("PATH", format!("/usr/bin:/bin:{}", tree.text("outside/bin")))
+        .current_dir(tree.root())
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap();
+    (output.status.code().unwrap(), text.replace(tree.root().to_str().unwrap(), "{}"))
+}
+
+#[test]
+fn a_path_is_judged_by_the_policy() {
+    let tree = tree();
+    let cases: [(&[&str], &[&str], i32, &str); 9] = [
+        (&["read", "work/a.txt"], &[], 0, "allowed: it lies in the allowed directory `{}/work` (read-write)\n"),
+        (
+            &["read", "work/none"],
+            &[],
+            0,
+            "allowed: it lies in the allowed directory `{}/work` (read-write)\nnote: `{}/work/none` does not exist\n",
+        ),
+        (
+            &["read", "outside/secret"],
+            &[],
+            1,
+            "denied: `{}/outside/secret` is outside the allowed directories\nwhat would allow it: --allow {}/outside\n\
+             what that allows, too: tools and commands read all that lies in `{}/outside`\n",
+        ),
+        (
+            &["write", "outside/new/file"],
+            &[],
+            1,
+            "denied: `{}/outside/new/file` is outside the allowed directories\nwhat would allow it: --allow {}/outside:rw\n\
+             what that allows, too: tools and commands read and change all that lies in `{}/outside`\n",
+        ),
+        (&["write", "work/new/file"], &[], 0, "allowed: it lies in the allowed directory `{}/work` (read-write)\n"),
+        (
+            &["write", "docs/b.txt"],
+            &[],
+            1,
+            "denied: `{}/docs/b.txt` is in a read-only directory\nwhat would allow it: --allow {}/docs:rw\n\
+             what that allows, too: tools and commands change all that lies in `{}/docs`, but for protected paths\n",
+        ),
+        (
+            &["write", "work/.git/hooks/pre-commit"],
+            &[],
+            1,
+            "denied: `{}/work/.git/hooks/pre-commit` is protected: `{}/work/.git/hooks` may not be changed by file tools\n\
+             what would allow it: --unprotect {}/work/.git/hooks\n\
+             what that allows, too: tools and commands change all at or below `{}/work/.git/hooks`, which git obeys\n",
+        ),
+        (
+            &["write", "work/a.txt"],
+            &["--protect", "work/a.txt"],
+            1,
+            "denied: `{}/work/a.txt` is protected: `{}/work/a.txt` may not be changed by file tools\n\
+             what would allow it: no --protect {}/work/a.txt\n\
+             what that allows, too: tools and commands change all at or below `{}/work/a.txt`\n",
+        ),
+        (
+            &["write", "work/sub/.envrc"],
+            &["--freeze-sinks"],
+            0,
+            "allowed: it lies in the allowed directory `{}/work` (read-write)\n\
+             note: what direnv runs of it stays as it is (--freeze-sinks)\n",
+        ),
+    ];
+    for (asked, flags, status, text) in cases {
+        assert_eq!(why(&tree, asked, flags), (status, text.to_owned()), "{asked:?}");
+    }
+}
+
+#[test]
+fn a_connection_is_judged_by_the_rules() {
+    let tree = tree();
+    let by_rule = [
+        "--allow-net",
+        "*.example.org",
+        "--allow-net",
+        "GET https://api.example.com/v1/**",
+        "--deny-net",
+        "bad.example.org",
+    ];
+    let private = "note: a private address that the name leads to has to be allowed by itself\n";
+    let besides = |rule: &str| {
+        format!(
+            "what would allow it: --allow-net {rule}\n\
+             what that allows, too: commands, Python sessions and tests send {rule} whatever they can read\n"
+        )
+    };
+    let cases: [(&str, &[&str], i32, String); 9] = [
+        ("a.example.org", &by_rule, 0, format!("allowed: --allow-net '*.example.org'\n{private}")),
+        ("b.example.net:443", &by_rule, 1, format!("denied: no --allow-net names it\n{}", besides("b.example.net"))),
+        ("b.example.net:22", &by_rule, 1, format!("denied: no --allow-net names it\n{}", besides("b.example.net:22"))),
+        (
+            "bad.example.org",
+            &by_rule,
+            1,
+            "denied: --deny-net bad.example.org\nwhat would allow it: no --deny-net bad.example.org\n\
+             what that allows, too: what else that names and --allow-net allows\n"
+                .to_owned(),
+        ),
+        (
+            "https://api.example.com/v1/x",
+            &by_rule,
+            0,
+            format!("allowed: --allow-net 'GET https://api.example.com/v1/**', for GET\n{private}"),
+        ),
+        (
+            "https://api.example.com/v2",
+            &by_rule,
+            1,
+            "denied: only some requests are allowed there (GET https://api.example.com/v1/**), and GET of this path is none\n\
+             what would allow it: --allow-net 'GET https://api.example.com/v2'\n\
+             what that allows, too: requests of that method to that path, with any query\n"
+                .to_owned(),
+        ),
+        (
+            "a.example.org",
+            &["--network", "none"],
+            1,
+            format!("denied: commands have no network (--network none)\n{}", besides("a.example.org")),
+        ),
+        (
+            "192.0.2.1:80",
+            &["--network", "host"],
+            0,
+            "allowed: commands have the system's network (--network host)\n".to_owned(),
+        ),
+        ("a.example.org", &["--sandbox", "off"], 0, "allowed: commands run without walls (--sandbox off)\n".to_owned()),
+    ];
+    for (what, flags, status, text) in cases {
+        assert_eq!(why(&tree, &["connect", what], flags), (status, text), "{what} {flags:?}");
+    }
+    let (status, text) = why(&tree, &["connect", "ftp://a"], &[]);
+    assert_eq!(
+        (status, text.contains("`ftp://` is none of tcp://, udp://, http:// and https://")),
+        (2, true),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_program_is_looked_for_where_commands_look() {
+    let tree = tree();
+    let (status, text) = why(&tree, &["run", "sh"], &[]);
+    assert!(
+        status == 0 && text.starts_with("allowed: commands find `/") && text.ends_with("(the system's programs)\n"),
+        "{text}"
+    );
+    assert_eq!(
+        why(&tree, &["run", "no-such-program"], &[]),
+        (
+            1,
+            "denied: there is no program `no-such-program` on the PATH of commands, nor on that of this shell\n"
+                .to_owned()
+        )
+    );
+    let (status, text) = why(&tree, &["run", "tool", "--json"], &[]);
+    let answer: Value = serde_json::from_str(&text).unwrap();
+    let expected = json!({
+        "allowed": false,
+        "rule": "commands do not see `{}/outside/bin/tool`",
+        "flag": "--system {}/outside/bin",
+        "besides": "commands read and run all that lies in `{}/outside/bin`",
+    });
+    assert_eq!((status, answer), (1, expected));
+}

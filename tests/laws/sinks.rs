@@ -1,0 +1,59 @@
+//! What programs outside run is found in whatever an agent writes.
+
+use replay::internals::sinks::{Content, HOOK, SINKS, differences, hooks_path, named};
+
+use super::Source;
+
+/// Pieces of which configurations, and documents, are made.
+const PIECES: [&str; 24] = [
+    "[core]",
+    "[core \"",
+    "\"]",
+    "[alias]",
+    "fsmonitor",
+    "hooksPath",
+    " = ",
+    "\n",
+    "\r\n",
+    "\\",
+    "\"",
+    "#",
+    ";",
+    "!x",
+    "\t",
+    "{",
+    "}",
+    "\"scripts\":",
+    "\"prepare\":",
+    "\"x\"",
+    ",",
+    "\u{feff}",
+    "[",
+    "\0",
+];
+
+/// Any bytes as any of these files: nothing panics, a file is the same as itself, and only a whole comparison sees a change in a comment.
+///
+/// # Panics
+/// When that does not hold.
+pub fn what_runs_outside_is_found(bytes: &[u8]) {
+    let mut source = Source(bytes);
+    let mut text = Vec::new();
+    while !source.is_empty() {
+        if source.flag() {
+            text.extend_from_slice(source.choice(&PIECES).as_bytes());
+        } else {
+            text.extend_from_slice(source.bytes());
+        }
+    }
+    let content = Content::File { bytes: text.clone(), is_executable: true };
+    for sink in SINKS.iter().chain([&HOOK]) {
+        let facets = sink.facets(&text, &content);
+        assert_eq!(differences(&facets, &facets), [""; 0]);
+        assert!(facets.len() <= text.len() + 1);
+    }
+    let _ = named(&text);
+    // A line at the end counts, whatever stands before it, unless that is a value that goes on.
+    text.extend_from_slice(b"\n\n\"\n[core]\nhooksPath = evil\n");
+    assert_eq!(hooks_path(&text).as_deref(), Some(&b"evil"[..]), "{}", String::from_utf8_lossy(&text));
+}
