@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use aho_corasick::{AhoCorasick, Anchored, Input, MatchKind, StartKind};
+use memchr::memmem;
 
 use super::Secret;
 
@@ -57,6 +58,13 @@ impl Concealer {
     /// A text of its own, beside the stream.
     pub fn whole(&self, text: &[u8]) -> Option<Vec<u8>> {
         Self { texts: Arc::clone(&self.texts), held: text.to_vec(), replaced: 0 }.end()
+    }
+
+    /// Whether one is in the name of a field, whose letters may have been made small.
+    pub fn knows_name(&self, name: &str) -> bool {
+        let name = name.to_ascii_lowercase();
+        let is_in = |pair: &Pair| memmem::find(name.as_bytes(), &pair.text.bytes().to_ascii_lowercase()).is_some();
+        self.texts.pairs.iter().any(is_in)
     }
 
     /// What was held back, at the end of what belongs together.
@@ -118,6 +126,12 @@ mod tests {
         }
         assert_eq!(concealer.take(b"sec").unwrap(), b"");
         assert_eq!(concealer.end().unwrap(), b"sec");
+    }
+
+    #[test]
+    fn names_of_fields_are_known_in_small_letters() {
+        let concealer = concealer(&[("SeCret", "******")]);
+        assert!(concealer.knows_name("x-secret-x") && concealer.knows_name("SECRET") && !concealer.knows_name("ecret"));
     }
 
     #[test]
