@@ -8,14 +8,13 @@ use http::header::UPGRADE;
 use http::request;
 use http::uri::Scheme as UriScheme;
 
-use super::blocked_list::BlockedList;
+use super::blocked_list::{BlockedList, shown};
 use super::filling::Filling;
 use super::watching::{Decision, Ruling, Watch};
 use crate::egress::{
     Credential, Credentials, Destination, Host, RequestLine, Rules, Scheme, Transport, Verdict, canonical, danger,
 };
 use crate::exec::{Blocked, Guarded, ProgramName};
-use crate::limits::MAX_SHOWN_URL_BYTES;
 use crate::record::Target;
 use crate::record::proxy::{Door, Inspector, Known, Misfit, Refusal, StandIn};
 
@@ -211,15 +210,6 @@ impl Door for RuledDoor {
     fn ended(&self, target: &Target, misfit: Misfit, by: ProgramName) -> Refusal {
         Refusal(self.end(target, &misfit, by).to_string())
     }
-}
-
-/// A request as it is told: without its query.
-pub(super) fn shown(head: &request::Parts) -> String {
-    let url = head.uri.to_string();
-    let url = url.split('?').next().unwrap_or_default();
-    let end = url.floor_char_boundary(MAX_SHOWN_URL_BYTES);
-    let rest = if end < url.len() { "..." } else { "" };
-    format!("{} {}{rest}", head.method, &url[..end])
 }
 
 /// Judges the requests of one opened connection.

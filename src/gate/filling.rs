@@ -8,7 +8,7 @@ use http::uri::Scheme as UriScheme;
 use http::{StatusCode, request, response};
 use hyper::ext::ReasonPhrase;
 
-use super::door::shown;
+use super::blocked_list::shown;
 use crate::egress::{Concealer, Credentials, Destination, Pair, RequestLine};
 use crate::record::proxy::{Inspector, Misfit, Refusal, Rewriter};
 
