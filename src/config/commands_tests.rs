@@ -279,9 +279,13 @@ fn a_credential_that_cannot_be_used_is_an_error() {
     );
     assert_eq!(
         said(&["--credential", "TOKEN=env:LONG_TOKEN", "--for", "https://other.example"]),
-        "--credential TOKEN: --for `https://other.example`: commands do not reach that host; allow it, too, such as with \
-         --allow-net other.example"
+        "--credential TOKEN: --for `https://other.example`: commands do not reach that; allow it, too, such as with \
+         --allow-net other.example:443"
     );
+    let postgres = ["--credential", "TOKEN=env:LONG_TOKEN", "--for", "postgres://api.example.com"];
+    let expected = "--for `postgres://api.example.com`: commands do not reach that; allow it, too, such as with \
+                    --allow-net api.example.com:5432";
+    assert_eq!(said(&postgres), format!("--credential TOKEN: {expected}"));
     let again = ["--credential", "TOKEN=env:LONG_TOKEN", place[0], place[1]];
     assert_eq!(
         said(&[&again[..], &again[..]].concat()),

@@ -82,8 +82,8 @@ fn check_name(name: &str) -> Result<()> {
 fn place_of(text: &str, rules: &Rules) -> Result<Place> {
     let place: Place = text.parse().map_err(|error| anyhow::anyhow!("--for: {error}"))?;
     if !place.is_within(rules) {
-        let authority = &place.authority;
-        bail!("--for `{text}`: commands do not reach that host; allow it, too, such as with --allow-net {authority}");
+        let rule = place.reaching();
+        bail!("--for `{text}`: commands do not reach that; allow it, too, such as with --allow-net {rule}");
     }
     Ok(place)
 }

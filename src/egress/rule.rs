@@ -13,7 +13,7 @@ use super::request::{RequestLine, Requests};
 /// Where questions of names go (RFC 1035, 4.2).
 const NAMES_PORT: u16 = 53;
 /// The ports of a rule that names none: those of HTTP and HTTPS.
-const WEB: [u16; 2] = [80, 443];
+pub(super) const WEB: [u16; 2] = [80, 443];
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Rule {
@@ -217,6 +217,9 @@ fn hosts(text: &str) -> Result<Hosts, Cow<'static, str>> {
     if let Ok(address) = address.parse::<IpAddr>() {
         return network(address, prefix).map(Hosts::Network);
     }
+    if prefix.is_some() && canonical(address).is_some() {
+        return Err(format!("has a path and no scheme, such as https://{text}").into());
+    }
     if prefix.is_some() || address.contains(':') || ends_in_number(address.strip_suffix('.').unwrap_or(address)) {
         return Err("is no address; write it as 192.0.2.1, 192.0.2.0/24 or 2001:db8::/32".into());
     }
@@ -230,6 +233,12 @@ fn hosts(text: &str) -> Result<Hosts, Cow<'static, str>> {
         );
     }
     let name = canonical(name).ok_or("is no name of a host, no address and no set (@npm)")?;
+    // RFC 6761, 6.3.
+    if name.rsplit('.').next() == Some("localhost") {
+        return Err(
+            "never matches: programs know the address of that themselves; name it, such as 127.0.0.1:3000".into()
+        );
+    }
     Ok(if below { Hosts::Below(name) } else { Hosts::Name(name) })
 }
 
@@ -368,6 +377,11 @@ pub(super) mod tests {
             ("*", "has a `*` in the wrong place; it stands for whole labels before a name, such as *.example.com"),
             ("bücher.example", "is not ASCII; write it as `xn--bcher-kva.example`"),
             ("010.0.0.1", "is no address; write it as 192.0.2.1, 192.0.2.0/24 or 2001:db8::/32"),
+            (
+                "localhost:3000",
+                "never matches: programs know the address of that themselves; name it, such as 127.0.0.1:3000",
+            ),
+            ("example.com/path", "has a path and no scheme, such as https://example.com/path"),
             ("0x7f.1", "is no address; write it as 192.0.2.1, 192.0.2.0/24 or 2001:db8::/32"),
             ("2130706433", "is no address; write it as 192.0.2.1, 192.0.2.0/24 or 2001:db8::/32"),
             ("127.0.0.1.", "is no address; write it as 192.0.2.1, 192.0.2.0/24 or 2001:db8::/32"),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
 
 use super::request::{Path, RequestLine, Requests, is_method};
-use super::rule::{Destination, Host, Hosts, Network, Ports, Rule, RuleError, Transport};
+use super::rule::{Destination, Host, Hosts, Network, Ports, Rule, RuleError, Transport, WEB};
 use super::sets::rules_of;
 use super::special_addresses::{danger, is_special};
 
@@ -231,6 +231,17 @@ impl Rules {
     pub fn opens(&self, to: &Destination) -> Option<(&'static str, &str)> {
         let allow = || self.allow.opens(to).map(|rule| ("--allow-net", rule));
         allow().or_else(|| self.deny.opens(to).map(|rule| ("--deny-net", rule)))
+    }
+
+    /// The rule that allows connections there, beside those that there are.
+    pub fn proposal(&self, to: &Destination) -> Rule {
+        let rule = to.rule();
+        // Whole connections to a port that is opened would take the rule for that away.
+        let is_opened = |port: &u16| self.opens(&Destination { port: *port, ..to.clone() }).is_some();
+        if rule.ports == Ports::Web && WEB.iter().any(is_opened) {
+            return Rule { ports: Ports::One(to.port), ..rule };
+        }
+        rule
     }
 
     pub fn judge(&self, to: &Destination, asked: RequestLine<'_>) -> Verdict {
@@ -515,6 +526,18 @@ mod tests {
         assert_eq!((opens("api.example", 80), opens("whole.example", 80), opens("10.0.0.5", 443)), (None, None, None));
         assert!(rules.allows(&to("api.example", 443)) && !rules.allows(&to("api.example", 80)));
         assert!(rules.knows("api.example") && rules.knows("whole.example"));
+    }
+
+    #[test]
+    fn a_proposal_goes_with_the_rules_that_there_are() {
+        let rules = rules(&["GET https://api.example/x"], &["DELETE http://whole.example/x"]);
+        for (host, port, expected) in [
+            ("api.example", 80, "api.example:80"),
+            ("whole.example", 443, "whole.example:443"),
+            ("c.example", 80, "c.example"),
+        ] {
+            assert_eq!(rules.proposal(&to(host, port)).to_string(), expected);
+        }
     }
 
     #[test]

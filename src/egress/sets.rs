@@ -51,8 +51,16 @@ pub const WARNING: &str = "whoever may publish there may read what commands send
 
 /// The rules of a text: one, or those of a set.
 pub(super) fn rules_of(text: &str) -> Result<Vec<Rule>, RuleError> {
-    let Some(name) = text.strip_prefix('@') else { return Ok(vec![text.parse()?]) };
-    let Some(set) = SETS.iter().find(|set| set.names.contains(&name)) else {
+    let set = |name| SETS.iter().find(|set| set.names.contains(&name));
+    let Some(name) = text.strip_prefix('@') else {
+        if set(text).is_some() {
+            let why =
+                format!("is the name of a set without its `@`; write `@{text}`, or `{text}.` for a host of that name");
+            return Err(RuleError { rule: text.to_owned(), why: why.into() });
+        }
+        return Ok(vec![text.parse()?]);
+    };
+    let Some(set) = set(name) else {
         let known: Vec<String> = SETS.iter().flat_map(|set| set.names).map(|name| format!("@{name}")).collect();
         let why = format!("is no set; there are {}", known.join(", "));
         return Err(RuleError { rule: text.to_owned(), why: why.into() });
@@ -73,6 +81,10 @@ mod tests {
                 assert_eq!(printed, set.rules, "{name}");
             }
         }
+        let error = rules_of("npm").unwrap_err().to_string();
+        let expected = "is the name of a set without its `@`; write `@npm`, or `npm.` for a host of that name";
+        assert_eq!(error, format!("the network rule `npm` {expected}"));
+        assert_eq!(rules_of("npm.").unwrap().iter().map(Rule::to_string).collect::<Vec<_>>(), ["npm"]);
         let error = rules_of("@cargo").unwrap_err().to_string();
         assert_eq!(
             error,

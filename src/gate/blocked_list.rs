@@ -4,9 +4,11 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
+use http::request;
+
 use crate::egress::Transport;
 use crate::exec::{Blocked, ProgramName};
-use crate::limits::MAX_DENIED;
+use crate::limits::{MAX_DENIED, MAX_SHOWN_URL_BYTES};
 use crate::record::Target;
 
 /// Transport, host, port, what was asked for there, and what it is about them.
@@ -54,4 +56,13 @@ impl BlockedList {
         let list = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
         list.into_values().collect()
     }
+}
+
+/// A request as it is told: without its query.
+pub(super) fn shown(head: &request::Parts) -> String {
+    let url = head.uri.to_string();
+    let url = url.split('?').next().unwrap_or_default();
+    let end = url.floor_char_boundary(MAX_SHOWN_URL_BYTES);
+    let rest = if end < url.len() { "..." } else { "" };
+    format!("{} {}{rest}", head.method, &url[..end])
 }

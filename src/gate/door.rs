@@ -8,14 +8,13 @@ use http::header::UPGRADE;
 use http::request;
 use http::uri::Scheme as UriScheme;
 
-use super::blocked_list::BlockedList;
+use super::blocked_list::{BlockedList, shown};
 use super::filling::Filling;
 use super::watching::{Decision, Ruling, Watch};
 use crate::egress::{
     Credential, Credentials, Destination, Host, RequestLine, Rules, Scheme, Transport, Verdict, canonical, danger,
 };
 use crate::exec::{Blocked, Guarded, ProgramName};
-use crate::limits::MAX_SHOWN_URL_BYTES;
 use crate::record::Target;
 use crate::record::proxy::{Door, Inspector, Known, Misfit, Refusal, StandIn};
 
@@ -64,7 +63,7 @@ impl RuledDoor {
                 (Some(why.map_or(said.to_owned(), |why| format!("{why}, {said}"))), None)
             }
             Some(danger) => (Some(why.map_or(format!("it {danger}"), |why| format!("{why}, which {danger}"))), None),
-            None => (why, Some(missing.rule().to_string())),
+            None => (why, Some(self.rules.proposal(missing).to_string())),
         };
         self.add(target, None, Some(missing), why, by, rule)
     }
@@ -120,21 +119,12 @@ impl RuledDoor {
             let rule = self.rules.opens(&to).map(|(flag, rule)| format!("{flag} '{rule}'"));
             rule.or_else(|| self.credentials.are_for(&to).then(|| "--credential".to_owned()))
         };
-        let (why, other) = match misfit {
-            Misfit::Name(name) => (misfit.to_string(), canonical(name)),
-            Misfit::Distrust => {
-                let needs = opening().map(|rule| format!("the program does not trust the authority that {rule} needs"));
-                (needs.unwrap_or_else(|| misfit.to_string()), None)
-            }
-            _ => (misfit.to_string(), None),
-        };
-        match other {
-            Some(name) => {
-                let missing = Destination { transport: Transport::Tcp, host: Host::Name(name), port: target.port };
-                self.block(target, Some(why), by, &missing)
-            }
-            None => self.add(target, None, None, Some(why), by, None),
-        }
+        let opened_by = if *misfit == Misfit::Distrust { opening() } else { None };
+        let why = opened_by.map_or_else(
+            || misfit.to_string(),
+            |rule| format!("the program does not trust the authority that {rule} needs"),
+        );
+        self.add(target, None, None, Some(why), by, None)
     }
 }
 
@@ -217,8 +207,8 @@ impl Door for RuledDoor {
         known(Scheme::MySql).map(StandIn::MySql)
     }
 
-    fn ended(&self, target: &Target, misfit: Misfit, by: ProgramName) {
-        self.end(target, &misfit, by);
+    fn ended(&self, target: &Target, misfit: Misfit, by: ProgramName) -> Refusal {
+        Refusal(self.end(target, &misfit, by).to_string())
     }
 }
 
@@ -234,11 +224,7 @@ impl Inspector for Judge {
     fn request(&self, head: &mut request::Parts) -> Result<(), Refusal> {
         let (is_tls, may_switch) = (head.uri.scheme() == Some(&UriScheme::HTTPS), head.headers.contains_key(UPGRADE));
         let line = RequestLine { is_tls, method: head.method.as_str(), path: head.uri.path(), may_switch };
-        let url = head.uri.to_string();
-        let url = url.split('?').next().unwrap_or_default();
-        let end = url.floor_char_boundary(MAX_SHOWN_URL_BYTES);
-        let rest = if end < url.len() { "..." } else { "" };
-        let asked = format!("{} {}{rest}", line.method, &url[..end]);
+        let asked = shown(head);
         let missing = || Some(self.to.rule_for(line).to_string());
         let (why, rule) = match self.door.rules.judge(&self.to, line) {
             Verdict::Allowed => {
@@ -255,6 +241,6 @@ impl Inspector for Judge {
     }
 
     fn misfit(&self, misfit: Misfit) -> Refusal {
-        Refusal(self.door.end(&self.target, &misfit, self.by).to_string())
+        self.door.ended(&self.target, misfit, self.by)
     }
 }

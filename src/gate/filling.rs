@@ -8,6 +8,7 @@ use http::uri::Scheme as UriScheme;
 use http::{StatusCode, request, response};
 use hyper::ext::ReasonPhrase;
 
+use super::blocked_list::shown;
 use crate::egress::{Concealer, Credentials, Destination, Pair, RequestLine};
 use crate::record::proxy::{Inspector, Misfit, Refusal, Rewriter};
 
@@ -53,7 +54,7 @@ impl Inspector for Filling {
         let line = RequestLine { is_tls, method: head.method.as_str(), path: head.uri.path(), may_switch: false };
         let stray = |value: &HeaderValue| self.credentials.astray(&self.to, line, value.as_bytes());
         if let Some(name) = head.headers.values().find_map(stray) {
-            return Err((self.refuse)(&format!("{name} was sent in a request that its --for does not name")));
+            return Err((self.refuse)(&format!("{name} was sent in {}, which its --for does not name", shown(head))));
         }
         let mut written = self.written();
         for value in head.headers.values_mut() {
@@ -93,6 +94,11 @@ impl Inspector for Filling {
         if has_body && is_coded(CONTENT_ENCODING, "identity") || is_coded(TRANSFER_ENCODING, "chunked") {
             return Err((self.refuse)("the answer is coded, so a credential in it could not be seen"));
         }
+        if head.status == StatusCode::PARTIAL_CONTENT {
+            return Err((self.refuse)(
+                "the answer is a part that was not asked for, so a credential in it could not be seen",
+            ));
+        }
         let mut concealing = Concealing(self.credentials.concealer(&self.to, self.written().clone()));
         concealing.trailers(&mut head.headers);
         Ok(Some(Box::new(concealing)))
@@ -112,6 +118,10 @@ impl Rewriter for Concealing {
     }
 
     fn trailers(&mut self, fields: &mut HeaderMap) {
+        let names: Vec<_> = fields.keys().filter(|name| self.0.knows_name(name.as_str())).cloned().collect();
+        for name in names {
+            fields.remove(name);
+        }
         for value in fields.values_mut() {
             let concealed = self.0.whole(value.as_bytes()).unwrap_or_default();
             if concealed != value.as_bytes() {

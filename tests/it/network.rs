@@ -320,15 +320,15 @@ fn a_recorded_program_reaches_what_the_rules_allow() {
         let pairs = "api.example.com=api.example.com api.example.com=other.example.net example.org=example.org";
         let line = format!("python3 ask.py {pairs} meta.example.com=meta.example.com");
         let ran = world.run_with(&["calls", "record"], &RULES, &line);
-        let expected = "api.example.com api.example.com 200\napi.example.com other.example.net RemoteDisconnected\n\
+        let expected = "api.example.com api.example.com 200\napi.example.com other.example.net 403\n\
                         example.org example.org PermissionError\nmeta.example.com meta.example.com PermissionError\n";
         assert_eq!(ran.out, expected, "{:?}: {}", world.setting, ran.err);
         assert_eq!(ran.notes, ["11.0.0.2:80 GET /good HTTP/1.1"], "{:?}", world.setting);
         let told: Vec<&str> =
             ran.err.lines().filter(|line| line.contains("blocked") || line.contains("refused")).collect();
         let expected = [
-            "replay: blocked: api.example.com:80, it was asked for as other.example.net (python3); the operator can allow it with \
-             --allow-net other.example.net",
+            "replay: blocked: api.example.com:80, it was asked for as other.example.net (python3); no rule is proposed for \
+             that",
             "replay: blocked: example.org:80 (python3); the operator can allow it with --allow-net example.org",
             "replay: blocked: meta.example.com:80, it leads to 169.254.169.254, which gives the machine's credentials, in a cloud \
              (python3); no rule is proposed for that",

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use aho_corasick::{AhoCorasick, Anchored, Input, MatchKind, StartKind};
+use memchr::memmem;
 
 use super::Secret;
 
@@ -13,11 +14,14 @@ pub struct Pair {
     pub instead: Vec<u8>,
 }
 
-/// Replaces texts in one stream. What may be the beginning of one is held back until it is told.
+/// Replaces texts in one stream. How much is held back must not depend on whether it begins one: the program sees in what pieces the
+/// rest comes, and may have chosen what comes before. No text has a control character, so what stands before one goes on at once.
 #[derive(Debug)]
 pub struct Concealer {
     texts: Arc<Texts>,
     held: Vec<u8>,
+    /// So many bytes of it are replaced already.
+    replaced: usize,
 }
 
 #[derive(Debug)]
@@ -39,58 +43,47 @@ impl Texts {
 
 impl Concealer {
     pub fn new(pairs: impl Iterator<Item = Pair>) -> Self {
-        Self { texts: Texts::new(pairs), held: Vec::new() }
+        Self { texts: Texts::new(pairs), held: Vec::new(), replaced: 0 }
     }
 
     /// What goes on of what came; `None` if nothing can.
     pub fn take(&mut self, piece: &[u8]) -> Option<Vec<u8>> {
         self.held.extend_from_slice(piece);
-        let until = self.replace(false)?;
-        let rest = self.held.split_off(until);
-        Some(std::mem::replace(&mut self.held, rest))
+        let longest = self.texts.pairs.iter().map(|pair| pair.text.bytes().len()).max().unwrap_or_default();
+        let first = self.held.len().saturating_sub(longest.saturating_sub(1));
+        let control = self.held[first..].iter().rposition(u8::is_ascii_control);
+        self.pass(control.map_or(first, |at| first + at + 1))
     }
 
     /// A text of its own, beside the stream.
     pub fn whole(&self, text: &[u8]) -> Option<Vec<u8>> {
-        Self { texts: Arc::clone(&self.texts), held: text.to_vec() }.end()
+        Self { texts: Arc::clone(&self.texts), held: text.to_vec(), replaced: 0 }.end()
+    }
+
+    /// Whether one is in the name of a field, whose letters may have been made small.
+    pub fn knows_name(&self, name: &str) -> bool {
+        let name = name.to_ascii_lowercase();
+        let is_in = |pair: &Pair| memmem::find(name.as_bytes(), &pair.text.bytes().to_ascii_lowercase()).is_some();
+        self.texts.pairs.iter().any(is_in)
     }
 
     /// What was held back, at the end of what belongs together.
     pub fn end(&mut self) -> Option<Vec<u8>> {
-        self.replace(true)?;
-        Some(std::mem::take(&mut self.held))
+        self.pass(self.held.len())
     }
 
-    /// Replaces what is there; where the rest begins that waits for more.
-    fn replace(&mut self, is_end: bool) -> Option<usize> {
+    /// Replaces what begins before here. That much goes on.
+    fn pass(&mut self, until: usize) -> Option<Vec<u8>> {
         let texts = Arc::clone(&self.texts);
         let matcher = texts.matcher.as_ref()?;
-        let mut from = 0;
-        loop {
-            let waits = if is_end { self.held.len() } else { self.beginning(from) };
-            let input = Input::new(&self.held).range(from..).anchored(Anchored::No);
-            match matcher.find(input) {
-                Some(found) if found.start() < waits => {
-                    self.held[found.range()].copy_from_slice(&texts.pairs[found.pattern().as_usize()].instead);
-                    from = found.end();
-                }
-                _ => return Some(waits),
-            }
+        let next = |held: &[u8], from| matcher.find(Input::new(held).range(from..).anchored(Anchored::No));
+        while let Some(found) = next(&self.held, self.replaced).filter(|found| found.start() < until) {
+            self.held[found.range()].copy_from_slice(&texts.pairs[found.pattern().as_usize()].instead);
+            self.replaced = found.end();
         }
-    }
-
-    /// Where the rest begins that may be the beginning of a text: at the first place.
-    fn beginning(&self, from: usize) -> usize {
-        let longest = self.texts.pairs.iter().map(|pair| pair.text.bytes().len()).max().unwrap_or_default();
-        let first = from.max((self.held.len() + 1).saturating_sub(longest));
-        let begins = |at: &usize| {
-            let rest = &self.held[*at..];
-            self.texts
-                .pairs
-                .iter()
-                .any(|pair| pair.text.bytes().len() > rest.len() && pair.text.bytes().starts_with(rest))
-        };
-        (first..self.held.len()).find(begins).unwrap_or(self.held.len())
+        self.replaced = self.replaced.saturating_sub(until);
+        let rest = self.held.split_off(until);
+        Some(std::mem::replace(&mut self.held, rest))
     }
 }
 
@@ -115,13 +108,30 @@ mod tests {
     }
 
     #[test]
-    fn only_what_may_begin_a_text_waits() {
+    fn what_waits_does_not_show_what_begins_a_text() {
         let mut concealer = concealer(&[("secret", "******")]);
-        assert_eq!(concealer.take(b"a se").unwrap(), b"a ");
-        assert_eq!(concealer.take(b"a sec").unwrap(), b"sea ");
-        assert_eq!(concealer.take(b"ret\n").unwrap(), b"******\n");
-        assert_eq!(concealer.take(b"s").unwrap(), b"");
-        assert_eq!(concealer.end().unwrap(), b"s");
+        for (piece, passed) in [
+            ("abcdefgh", "abc"),
+            ("123 secr", "defgh123"),
+            ("et", " *"),
+            ("data: s\n\n", "*****data: s\n\n"),
+            ("se", ""),
+            ("\tc", "se\t"),
+            ("secret\n", "c******\n"),
+        ] {
+            assert_eq!(
+                concealer.take(piece.as_bytes()).unwrap().escape_ascii().to_string(),
+                passed.escape_default().to_string()
+            );
+        }
+        assert_eq!(concealer.take(b"sec").unwrap(), b"");
+        assert_eq!(concealer.end().unwrap(), b"sec");
+    }
+
+    #[test]
+    fn names_of_fields_are_known_in_small_letters() {
+        let concealer = concealer(&[("SeCret", "******")]);
+        assert!(concealer.knows_name("x-secret-x") && concealer.knows_name("SECRET") && !concealer.knows_name("ecret"));
     }
 
     #[test]
@@ -144,6 +154,16 @@ mod tests {
             for (text, _) in pairs {
                 prop_assert!(!whole.contains(text));
             }
+        }
+
+        /// Two secrets of the same length cannot be told from each other by the lengths of what goes on.
+        #[test]
+        fn pieces_have_the_same_lengths_for_every_secret(pieces in prop::collection::vec("[ab\n]{0,12}", 0..10)) {
+            let lengths = |secret: &str| {
+                let mut concealer = concealer(&[(secret, "00000")]);
+                pieces.iter().map(|piece| concealer.take(piece.as_bytes()).unwrap().len()).collect::<Vec<_>>()
+            };
+            prop_assert_eq!(lengths("aabab"), lengths("bbaab"));
         }
     }
 }

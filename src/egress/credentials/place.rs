@@ -102,6 +102,11 @@ impl Place {
         self.rules.allows(to)
     }
 
+    /// The rule that lets commands reach all of it.
+    pub fn reaching(&self) -> Rule {
+        Rule { requests: None, ..self.rule.clone() }
+    }
+
     /// Whether these rules let commands reach what is meant.
     pub fn is_within(&self, rules: &Rules) -> bool {
         rules.reach(&self.rule)

@@ -122,8 +122,8 @@ pub trait Door: Send + Sync {
     fn login(&self, _target: &Target) -> Option<StandIn> {
         None
     }
-    /// A connection that was admitted was ended: what was said first does not fit the target.
-    fn ended(&self, target: &Target, misfit: Misfit, by: ProgramName);
+    /// A connection that was admitted was ended, or a request on it was refused: what was said does not fit the target.
+    fn ended(&self, target: &Target, misfit: Misfit, by: ProgramName) -> Refusal;
 }
 
 #[derive(Clone)]

@@ -1,5 +1,5 @@
-//! One connection that is opened, since a rule is about what is asked for on it: TLS ends here with the run's own authority, and
-//! each request is judged before anything of it goes on.
+//! One connection whose requests are judged, each before anything of it goes on: it has no TLS, or a rule is about what is asked for
+//! on it, so TLS ends here with the run's own authority.
 //!
 //! What goes on is written anew from what was judged, so the real server reads the same message and the same end of it. Bodies pass
 //! as they come.
@@ -10,20 +10,23 @@ use std::error::Error as _;
 use std::future::Future;
 use std::io;
 use std::net::IpAddr;
+use std::os::fd::AsFd as _;
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{HOST, UPGRADE};
 use http::uri::{PathAndQuery, Scheme};
-use http::{HeaderMap, Method, Request, Response, StatusCode, Uri, Version, request, response};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, Version, request, response};
 use hyper::body::Incoming;
 use hyper::client::conn::{http1 as to_server_1, http2 as to_server_2};
 use hyper::server::conn::{http1 as to_client_1, http2 as to_client_2};
 use hyper::service::service_fn;
 use hyper::upgrade::{self, OnUpgrade};
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use rustix::net::sockopt::set_socket_linger;
 use tokio::io::copy_bidirectional;
 
 use self::body::Said;
@@ -165,11 +168,11 @@ async fn first(
     server: Stream,
     opened: impl FnOnce(Sender) -> Opened,
 ) -> io::Result<()> {
+    let socket = client.bottom().as_fd().try_clone_to_owned()?;
     let (sender, asking) = to_server_1::Builder::new()
         .preserve_header_case(true)
         .max_buf_size(MAX_OPENED_HEAD_BYTES)
         .max_headers(MAX_HTTP_FIELDS)
-        .allow_obsolete_multiline_headers_in_responses(true)
         .allow_spaces_after_header_name_in_responses(true)
         .handshake(TokioIo::new(server))
         .await
@@ -186,6 +189,11 @@ async fn first(
     let mut asking = pin!(asking.with_upgrades());
     let finish = to_client_1::UpgradeableConnection::graceful_shutdown;
     let ended = drive(&opened, pin!(answering), asking.as_mut(), finish).await;
+    if ended.as_ref().is_err_and(hyper::Error::is_user) {
+        // The real server has cut off an answer, so the program hears the same, whatever else says where the answer ends.
+        let _ = set_socket_linger(&socket, Some(Duration::ZERO));
+    }
+    drop(socket);
     let switched = opened.switched().take();
     let Some((client, server)) = switched else { return ending(context, &opened, ended) };
     let (client, server) = tokio::try_join!(client, server).map_err(io::Error::other)?;
@@ -248,7 +256,7 @@ fn ending(context: &Context, opened: &Opened, ended: hyper::Result<()>) -> io::R
     let below = ended.as_ref().err().and_then(|error| error.source()?.downcast_ref::<io::Error>());
     let is_distrust = below.is_some_and(|below| tls::distrusts(context, below));
     match ended {
-        Err(error) if error.is_parse() => Err(io::Error::other(Misfit::Malformed)),
+        Err(error) if error.is_parse() || error.is_incomplete_message() => Err(io::Error::other(Misfit::Malformed)),
         // Nothing was asked behind the handshake.
         _ if is_distrust || opened.is_tls && !context.shared.is_trusted(&opened.target) => {
             Err(io::Error::other(Misfit::Distrust))
@@ -294,7 +302,13 @@ impl Opened {
             head.uri = Uri::from(origin.unwrap_or_else(|| PathAndQuery::from_static("/")));
         }
         self.may_switch.fetch_or(head.headers.contains_key(UPGRADE), Relaxed);
-        let mut answer = self.sender.send(Request::from_parts(head, body)).await?;
+        let mut answer = match self.sender.send(Request::from_parts(head, body)).await {
+            Err(error) if error.is_parse() => {
+                let refusal = Refusal("the answer of the server is no valid HTTP".to_owned());
+                return Ok(refusal.into_answer(StatusCode::BAD_GATEWAY));
+            }
+            answer => answer?,
+        };
         if answer.status() == StatusCode::SWITCHING_PROTOCOLS {
             *self.switched() = Some((switch, upgrade::on(&mut answer)));
         }
@@ -329,6 +343,12 @@ impl Opened {
         let Target { host, port } = &self.target;
         let host = if host.contains(':') { format!("[{host}]") } else { host.clone() };
         let authority = if *port == default_port { host } else { format!("{host}:{port}") };
+        if *port != default_port
+            && let Some(host) = head.headers.get_mut(HOST)
+        {
+            // Without a port it would name another server to who leads on.
+            *host = HeaderValue::from_str(&authority).map_err(|_| Misfit::NoName)?;
+        }
         let origin = head.uri.path_and_query().cloned().unwrap_or_else(|| PathAndQuery::from_static("/"));
         let whole = Uri::builder().scheme(scheme).authority(authority).path_and_query(origin);
         head.uri = whole.build().map_err(|_| Misfit::Malformed)?;

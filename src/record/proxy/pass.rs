@@ -1,84 +1,118 @@
 //! One connection that goes through: what the program says first is held against the name that it was let through for. TLS is
-//! not opened unless a rule is about what is said inside.
+//! not opened unless a rule is about what is said inside. HTTP without TLS is read and written anew, so no server reads something
+//! else in it than what was judged.
 
 use std::io;
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
 
+use http::request;
+use memchr::memmem;
 use tokio::io::AsyncWriteExt as _;
-use tokio::net::TcpStream;
-use tokio::sync::Notify;
 
 use super::context::Context;
+use super::hub::Hub;
 use super::misfit::{Misfit, fits};
+use super::opened::{Inspector, Refusal};
 use super::opening::is_settings;
-use super::splice::Way;
 use super::stream::Stream;
 use super::{login, opened, splice, tls};
-use crate::limits::{RELAY_BUFFER_BYTES, RELAY_PIPE_BYTES};
+use crate::limits::RELAY_BUFFER_BYTES;
 use crate::record::call::Target;
-use crate::record::http::h1::{self, Answered, Message, Reader};
+use crate::sandbox::intercept::ProgramName;
 
-/// What the program speaks.
-enum Spoken {
+/// What a connection begins with, as far as it has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Beginning {
     Tls,
-    Http {
-        /// So many bytes of it have the server already.
-        passed: usize,
-    },
+    /// Something that a server might take for a request of HTTP/1, valid or not.
+    Http,
     /// Something in which nothing says a name.
     Other,
+    /// One word at most, in which nobody is asked for anything yet.
+    Word,
+    /// A line that may become a request.
+    Line,
+}
+
+/// Judges requests on a connection that no rule has opened.
+struct Named {
+    shared: Arc<Hub>,
+    target: Target,
+    by: ProgramName,
+}
+
+impl Inspector for Named {
+    fn request(&self, _head: &mut request::Parts) -> Result<(), Refusal> {
+        Ok(())
+    }
+
+    fn misfit(&self, misfit: Misfit) -> Refusal {
+        match self.shared.wires.door() {
+            Some(door) => door.ended(&self.target, misfit, self.by),
+            None => Refusal(misfit.to_string()),
+        }
+    }
 }
 
 /// Passes a connection on until both sides have ended, or until the program says what does not fit.
 pub async fn converse(context: &Context, client: Stream, server: Stream) -> io::Result<()> {
     let (target, door) = (&context.link.target, context.shared.wires.door());
-    let ended = |error: &io::Error| {
-        if let (Some(door), Some(misfit)) = (door, error.get_ref().and_then(|inner| inner.downcast_ref::<Misfit>())) {
-            door.ended(target, misfit.clone(), context.by);
-        }
-    };
     if let Some(stand_in) = door.and_then(|door| door.login(target)) {
         return tokio::select! {
             served = login::serve(context, stand_in, client, server) => served,
             () = context.stopped() => Ok(()),
         };
     }
-    if let Some(inspector) = door.and_then(|door| door.opens(target, context.by)) {
-        let served = tokio::select! {
-            served = opened::serve(context, inspector, client, server) => served,
-            () = context.stopped() => Ok(()),
-        };
-        return served.inspect_err(ended);
-    }
-    let mut ends = (client, server);
+    let inspector = door.and_then(|door| door.opens(target, context.by));
     let passed = tokio::select! {
-        passed = pass(target, &mut ends) => passed,
+        passed = pass(context, inspector, client, server) => passed,
         () = context.stopped() => Ok(()),
     };
-    let Err(error) = passed else { return Ok(()) };
-    ended(&error);
-    // Each side hears that it was cut off.
-    ends.0.reset();
-    ends.1.reset();
-    Err(error)
+    passed.inspect_err(|error| {
+        if let (Some(door), Some(misfit)) = (door, error.get_ref().and_then(|inner| inner.downcast_ref::<Misfit>())) {
+            door.ended(target, misfit.clone(), context.by);
+        }
+    })
 }
 
-async fn pass(target: &Target, ends: &mut (Stream, Stream)) -> io::Result<()> {
+async fn pass(
+    context: &Context,
+    inspector: Option<Arc<dyn Inspector>>,
+    client: Stream,
+    server: Stream,
+) -> io::Result<()> {
+    if let Some(inspector) = inspector {
+        return opened::serve(context, inspector, client, server).await;
+    }
+    let target = &context.link.target;
+    let mut ends = (client, server);
     if target.host.parse::<IpAddr>().is_err() {
-        match spoken(target, ends).await? {
-            Spoken::Tls => said_by_tls(target, &mut ends.0).await?,
-            Spoken::Http { passed } => return http(target, ends, passed).await,
-            Spoken::Other => {}
+        match judged(target, &mut ends).await {
+            Ok(Beginning::Http) => {
+                let named = Named { shared: Arc::clone(&context.shared), target: target.clone(), by: context.by };
+                return opened::serve(context, Arc::new(named), ends.0, ends.1).await;
+            }
+            Ok(_) => {}
+            Err(error) => {
+                // Each side hears that it was cut off.
+                ends.0.reset();
+                ends.1.reset();
+                return Err(error);
+            }
         }
     }
-    let (client, server) = ends;
-    splice::both_ways(client, server).await
+    let passed = splice::both_ways(&mut ends.0, &mut ends.1).await;
+    if passed.is_err() {
+        ends.0.reset();
+        ends.1.reset();
+    }
+    passed
 }
 
-/// Finds out what is spoken. What has come by then is read again, but for what was passed on: where anything may be spoken the server has
-/// at once what comes, since a line that has no end yet asks for nothing.
-async fn spoken(target: &Target, (client, server): &mut (Stream, Stream)) -> io::Result<Spoken> {
+/// Finds out what is spoken, and judges what is no HTTP. What has come by then is read again, but for what was passed on: where anything
+/// may be spoken the server has at once what comes, as long as that asks for nothing.
+async fn judged(target: &Target, (client, server): &mut (Stream, Stream)) -> io::Result<Beginning> {
     let is_web = [80, 443].contains(&target.port);
     let (mut asked, mut said, mut passed) = (Vec::new(), Vec::new(), 0);
     let spoken = loop {
@@ -86,63 +120,68 @@ async fn spoken(target: &Target, (client, server): &mut (Stream, Stream)) -> io:
             read = client.more(&mut asked) => read?,
             read = server.more(&mut said) => read?,
         };
-        if read == 0 {
-            break Spoken::Other;
-        }
-        if is_settings(&said) {
+        if is_settings(&said) || asked.starts_with(b"PRI * HTTP/2") {
             return Err(io::Error::other(Misfit::Tunnel));
         }
         if !said.is_empty() {
-            break Spoken::Other;
+            break Beginning::Other;
         }
-        if let Some(spoken) = recognise(&asked) {
-            break spoken.map_err(io::Error::other)?;
-        }
-        // It may be the first byte of TLS.
-        if !is_web && asked != [0x16] {
-            server.write_all(&asked[passed..]).await?;
-            server.flush().await?;
-            passed = asked.len();
+        match beginning(&asked, read == 0) {
+            // The server has its first word already.
+            Beginning::Http if passed > 0 => return Err(io::Error::other(Misfit::Malformed)),
+            Beginning::Word | Beginning::Line if read == 0 => break Beginning::Other,
+            Beginning::Word if !is_web => {
+                server.write_all(&asked[passed..]).await?;
+                server.flush().await?;
+                passed = asked.len();
+            }
+            Beginning::Word | Beginning::Line => {}
+            spoken => break spoken,
         }
     };
-    let is_silent = asked.is_empty();
-    let again = if matches!(spoken, Spoken::Http { .. }) { asked } else { asked.split_off(passed) };
-    client.put_back_now(again);
-    server.put_back_now(said);
-    match spoken {
-        Spoken::Other if is_web && !is_silent => Err(io::Error::other(Misfit::Unknown)),
-        Spoken::Http { .. } => Ok(Spoken::Http { passed }),
-        spoken => Ok(spoken),
+    if spoken == Beginning::Other && is_web && !asked.is_empty() {
+        return Err(io::Error::other(Misfit::Unknown));
     }
+    client.put_back_now(asked.split_off(passed));
+    server.put_back_now(said);
+    if spoken == Beginning::Tls {
+        said_by_tls(target, client).await?;
+    }
+    Ok(spoken)
 }
 
-/// What begins so; `None` if more is needed to tell.
-fn recognise(asked: &[u8]) -> Option<Result<Spoken, Misfit>> {
-    // A client may send empty lines before a request (RFC 9112, 2.2).
-    let start = asked.iter().position(|byte| !b"\r\n".contains(byte))?;
-    match &asked[start..] {
-        // handshake, then a version of SSL 3.0 to TLS 1.x (RFC 8446, 5.1).
-        [0x16] => return None,
-        [0x16, 3, ..] => return Some(Ok(Spoken::Tls)),
+fn beginning(asked: &[u8], is_end: bool) -> Beginning {
+    match asked {
+        // A record of TLS (RFC 8446, 5.1). Some servers go on behind an alert, so what is no handshake is not passed on, either.
+        [0x14..=0x18] if !is_end => return Beginning::Line,
+        [0x14..=0x18, 3, ..] => return Beginning::Tls,
         _ => {}
     }
-    let line = asked[start..].split(|byte| *byte == b'\n').next().unwrap_or_default();
-    let is_whole = start + line.len() < asked.len();
-    let line = line.strip_suffix(b"\r").unwrap_or(line);
-    // Of a request, and so not of a line of HTTP/0.9, which has no version and no name.
-    let is_text = line.iter().all(|byte| matches!(byte, b' '..=b'~' | 0x80..));
-    if !is_text || line.len() > RELAY_BUFFER_BYTES {
-        return Some(Ok(Spoken::Other));
+    // What lenient servers take for spaces (RFC 9112, 3), and for the end of a line.
+    let is_space = |byte: &u8| matches!(byte, b'\t' | b'\n' | 0x0b | 0x0c | b'\r' | b' ');
+    let is_end_of_line = |byte: &u8| *byte == b'\n' || byte.is_ascii_control() && !is_space(byte);
+    let skipped = |text: &[u8]| text.iter().take_while(|byte| is_space(byte)).count();
+    let text = &asked[skipped(asked)..];
+    let line = text.split(is_end_of_line).next().unwrap_or_default();
+    let is_whole = is_end || line.len() < text.len();
+    let (first, rest) = line.split_at(line.iter().position(is_space).unwrap_or(line.len()));
+    if rest.is_empty() {
+        return if is_whole { Beginning::Other } else { Beginning::Word };
     }
-    if !is_whole {
-        return None;
+    // Of a method (RFC 9110, 5.6.2 and 9.1).
+    if !first.iter().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(byte)) {
+        return Beginning::Other;
     }
-    let version = line.rsplit(|byte| *byte == b' ').next().unwrap_or_default();
-    Some(match version {
-        b"HTTP/2.0" => Err(Misfit::Tunnel),
-        version if version.starts_with(b"HTTP/") => Ok(Spoken::Http { passed: 0 }),
-        _ => Ok(Spoken::Other),
-    })
+    let rest = rest[skipped(rest)..].to_ascii_lowercase();
+    let is_plain = first.iter().all(|byte| byte.is_ascii_alphabetic() || *byte == b'-');
+    let is_request = first.eq_ignore_ascii_case(b"CONNECT")
+        || is_plain && rest.starts_with(b"/")
+        || [&b"://"[..], b"http/"].iter().any(|part| memmem::find(&rest, part).is_some());
+    match (is_request || line.len() > RELAY_BUFFER_BYTES, is_whole) {
+        (true, _) => Beginning::Http,
+        (false, true) => Beginning::Other,
+        (false, false) => Beginning::Line,
+    }
 }
 
 async fn said_by_tls(target: &Target, client: &mut Stream) -> io::Result<()> {
@@ -155,122 +194,66 @@ async fn said_by_tls(target: &Target, client: &mut Stream) -> io::Result<()> {
     fits.map_err(io::Error::other)
 }
 
-/// What becomes of a connection whose client asks for another protocol.
-#[derive(Default)]
-struct Switch {
-    /// The next answer decides.
-    is_awaited: AtomicBool,
-    /// What was decided.
-    decided: Notify,
-    is_other: AtomicBool,
-}
+#[cfg(test)]
+mod tests {
+    use pretty_assertions::assert_eq;
 
-/// Passes requests on, each once its head fits, and answers as they are, until both sides have ended.
-async fn http(target: &Target, (client, server): &mut (Stream, Stream), passed: usize) -> io::Result<()> {
-    let asked = client.take_before();
-    let (client, server, switch) = (client.bottom(), server.bottom(), Switch::default());
-    let requests = requests(target, client, server, &switch, (&asked, passed));
-    tokio::try_join!(requests, answers(server, client, &switch))?;
-    Ok(())
-}
+    use super::*;
 
-/// `begun` has come, and of it so many bytes were passed on.
-async fn requests(
-    target: &Target,
-    client: &TcpStream,
-    server: &TcpStream,
-    switch: &Switch,
-    (begun, mut passed): (&[u8], usize),
-) -> io::Result<()> {
-    let mut reader = Reader::requests(0);
-    let (mut asked, mut is_checked) = (begun.to_vec(), false);
-    loop {
-        let mut input = &asked[..];
-        while !input.is_empty() {
-            let done = reader.take(&mut input, Answered::Other).map_err(|_| io::Error::other(Misfit::Unknown))?;
-            if let Some(head) = done.as_ref().or(reader.head()).filter(|_| !is_checked) {
-                let switches = is_about(target, head).map_err(io::Error::other)?;
-                switch.is_awaited.fetch_or(switches, Ordering::Relaxed);
-                is_checked = true;
-            }
-            is_checked &= done.is_none();
+    #[test]
+    fn what_a_server_might_take_for_a_request_is_read_as_one() {
+        for asked in [
+            "GET / HTTP/1.1\r\n",
+            "get /",
+            "\r\n GET\t/",
+            "CONNECT 11.0.0.3:5000 HTTP/1.1 \r\n",
+            "connect x",
+            "GET http://",
+            "X1 http://",
+            "GET\x0bany http/1.1\n",
+            "GET any HTTP/1.1\0",
+            "OPTIONS * HTTP/1.1",
+        ] {
+            assert_eq!(beginning(asked.as_bytes(), false), Beginning::Http, "{asked:?}");
         }
-        if splice::write_all(server, &asked[passed.min(asked.len())..]).await.is_err() {
-            // It may still answer.
-            return Ok(());
-        }
-        passed = passed.saturating_sub(asked.len());
-        // In a body there is nothing to be looked for.
-        let mut way = Way::default();
-        while let Some(left) = reader.sized().filter(|left| **left > RELAY_PIPE_BYTES as u64) {
-            match way.step(client, server).await? {
-                0 => return Ok(()),
-                count => *left -= count as u64,
-            }
-        }
-        if switch.is_awaited.load(Ordering::Relaxed) {
-            switch.decided.notified().await;
-            if switch.is_other.load(Ordering::Relaxed) {
-                return splice::one_way(client, server).await;
-            }
-        }
-        asked.clear();
-        if splice::read(client, &mut asked).await? == 0 {
-            splice::end(server);
-            return Ok(());
-        }
+        let long = ["GET ", &"x".repeat(RELAY_BUFFER_BYTES)].concat();
+        assert_eq!(beginning(long.as_bytes(), false), Beginning::Http);
     }
-}
 
-/// Only whether one says that the connection is another one now is looked for, and only when that was asked for.
-async fn answers(server: &TcpStream, client: &TcpStream, switch: &Switch) -> io::Result<()> {
-    const SWITCHES: &[u8] = b"HTTP/1.1 101";
-    let (mut way, mut said) = (Way::default(), Vec::new());
-    loop {
-        server.readable().await?;
-        if !switch.is_awaited.load(Ordering::Relaxed) {
-            if way.step(server, client).await? == 0 {
-                return Ok(());
-            }
-            continue;
-        }
-        let begin = said.len();
-        let is_end = splice::read(server, &mut said).await? == 0;
-        splice::write_all(client, &said[begin..]).await?;
-        let is_other = said.starts_with(SWITCHES);
-        if is_end || is_other || !SWITCHES.starts_with(&said) {
-            said.clear();
-            switch.is_other.store(is_other, Ordering::Relaxed);
-            switch.is_awaited.store(false, Ordering::Relaxed);
-            switch.decided.notify_one();
-        }
-        if is_end {
-            splice::end(client);
-            return Ok(());
+    #[test]
+    fn other_protocols_are_not_taken_for_http() {
+        for asked in [
+            &b"SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n"[..],
+            b"EHLO example.com\r\n",
+            b"USER name\r\n",
+            b"CAP LS 302\r\n",
+            b"PING\r\n",
+            b"*1\r\n$4\r\nPING\r\n",
+            b"get key\r\n",
+            b"003agit-upload-pack /project.git\0host=example.com\0",
+            b"@RSYNCD: 31.0\n",
+            b"<?xml version='1.0'?><stream:stream xmlns='jabber:client'",
+            b"{\"jsonrpc\": \"2.0\"}",
+            b"AMQP\0\0\x09\x01",
+            b"\0\0\0\x08\x04\xd2\x16\x2f",
+            b"INVITE sip:me@example.com SIP/2.0\r\n",
+        ] {
+            assert_eq!(beginning(asked, false), Beginning::Other, "{}", asked.escape_ascii());
         }
     }
-}
 
-/// Whether a request that fits asks for a connection of another protocol.
-fn is_about(target: &Target, Message { method, path, headers, .. }: &Message) -> Result<bool, Misfit> {
-    if method == "CONNECT" {
-        return Err(Misfit::Tunnel);
-    }
-    let named = |text: &str| match h1::authority(text, target.port) {
-        Some(named) => fits(target, &named.host),
-        None => Err(Misfit::NoName),
-    };
-    if let Some((_, rest)) = path.split_once("://").filter(|_| !path.starts_with('/')) {
-        named(rest.split(['/', '?', '#']).next().unwrap_or_default())?;
-    }
-    let mut hosts = headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("host")).peekable();
-    hosts.peek().ok_or(Misfit::NoName)?;
-    for (_, host) in hosts {
-        named(std::str::from_utf8(host).map_err(|_| Misfit::NoName)?)?;
-    }
-    match h1::field(headers, "upgrade") {
-        None => Ok(false),
-        Some(to) if to.eq_ignore_ascii_case("websocket") => Ok(true),
-        Some(_) => Err(Misfit::Tunnel),
+    #[test]
+    fn what_asks_for_nothing_yet_need_not_wait() {
+        for (asked, expected) in [
+            (&b""[..], Beginning::Word),
+            (b"\r\n", Beginning::Word),
+            (b"ruok", Beginning::Word),
+            (b"GET ", Beginning::Line),
+            (b"SSH-2.0-OpenSSH_9.2p1 Debian", Beginning::Line),
+            (b"\x15", Beginning::Line),
+            (b"\x15\x03", Beginning::Tls),
+        ] {
+            assert_eq!(beginning(asked, false), expected, "{}", asked.escape_ascii());
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import socket
 import struct
 import subprocess
@@ -34,6 +35,19 @@ def said(port, *pieces, host="api.example.com"):
         return answer.split(b"\r\n")[0].decode("latin-1")[:20] + (f" x{answer.count(b'HTTP/1.1 200')}" if b"HTTP/" in answer else "")
     finally:
         stream.close()
+
+
+def statuses(*pieces):
+    """Those of the answers at port 80, each piece once there is an answer to the one before."""
+    with socket.create_connection(("api.example.com", 80), 10) as stream:
+        answers = b""
+        for piece in pieces:
+            stream.sendall(piece)
+            answers += stream.recv(4096)
+        stream.shutdown(socket.SHUT_WR)
+        while more := stream.recv(4096):
+            answers += more
+    return b" ".join(re.findall(rb"HTTP/1.1 (\d+)", answers)).decode()
 
 
 def connected(family, address):
@@ -81,6 +95,9 @@ def passed():
 
 GOOD = b"GET /good HTTP/1.1\r\nHost: api.example.com\r\n\r\n"
 BAD = b"GET /bad HTTP/1.1\r\nHost: other.example.net\r\n\r\n"
+SWITCH = b"GET /switch HTTP/1.1\r\nHost: api.example.com\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n"
+HTTP_0_9 = b"GET http://other.example.net/bad\r\n"
+ALERT = b"\x15\3\1\0\2\1\0"
 INET, INET6 = socket.AF_INET, socket.AF_INET6
 
 ATTEMPTS = {
@@ -129,6 +146,20 @@ ATTEMPTS = {
     "vsock": lambda: made(40, socket.SOCK_STREAM),
     "datagram": lambda: datagram(("11.0.0.2", 443)),
     "names of somebody": lambda: datagram(("11.0.0.3", 53)),
+    "websocket behind a request": lambda: statuses(GOOD, SWITCH),
+    "other host before an at sign": lambda: said(80, b"GET /bad HTTP/1.1\r\nHost: other.example.net:80@api.example.com\r\n\r\n"),
+    "other host behind what says that it switched": lambda: statuses(SWITCH.replace(b"/switch", b"/body"), BAD),
+    "head without an end": lambda: said(80, BAD[:-2]),
+    "other port": lambda: said(8080, b"GET /bad HTTP/1.1\r\nHost: api.example.com:80\r\n\r\n"),
+    "other port, absolute": lambda: said(8080, b"GET http://api.example.com:80/bad HTTP/1.1\r\nHost: api.example.com:8080\r\n\r\n"),
+    "connect at a port of its own": lambda: said(8080, b"CONNECT other.example.net:443 http/1.1 \r\n\r\n"),
+    "tabs": lambda: said(8080, BAD.replace(b" /bad ", b"\t/bad\t")),
+    "space behind the line": lambda: said(8080, BAD.replace(b"1.1", b"1.1 ")),
+    "small letters": lambda: said(8080, BAD.replace(b"HTTP", b"http")),
+    "no version": lambda: said(8080, HTTP_0_9),
+    "long line": lambda: said(8080, BAD.replace(b"/bad", b"/bad" + b"x" * 20_000)),
+    "upgrade to either": lambda: said(80, SWITCH.replace(b"\r\n\r\n", b"\r\nUpgrade: h2c\r\n\r\n")),
+    "tls behind an alert": lambda: said(8080, ALERT + hello(b"other.example.net")),
 }
 
 for name, attempt in ATTEMPTS.items():

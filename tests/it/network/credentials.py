@@ -76,7 +76,12 @@ def answer(stream, line: str, fields: dict[str, str]) -> None:
         say(f"Content-Encoding: gzip\r\nContent-Length: {len(echo)}\r\n", echo)
     elif path == "/fields":
         said = fields.get("authorization")
-        say(f"X-Said: {said}\r\nSet-Cookie: it={said}\r\nContent-Length: 3\r\n", b"ok\n")
+        say(f"X-Said: {said}\r\nX-{said}: 1\r\nSet-Cookie: it={said}\r\nContent-Length: 3\r\n", b"ok\n")
+    elif path == "/folded":
+        said = fields.get("authorization")
+        say(f"X-Said: {said[:20]}\r\n {said[20:]}\r\nContent-Length: 3\r\n", b"ok\n")
+    elif path == "/part":
+        stream.sendall(b"HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 0-2/9\r\nContent-Length: 3\r\n\r\nghp")
     elif path == "/stored":
         stored.append(fields.get("authorization", stored[-1]))
         say(f"Content-Length: {len(stored[-1])}\r\n", stored[-1].encode())

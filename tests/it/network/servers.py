@@ -31,6 +31,10 @@ def serve(stream, name):
                 stream.sendall(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n")
                 stream.sendall(b"echo " + stream.recv(100))
                 return
+            if head.startswith(b"GET /body "):
+                stream.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\n")
+                stream.sendall(b"HTTP/1.1 101")
+                continue
             if head.startswith(b"GET /when-reset "):
                 assert was_reset.wait(60)
             if head.startswith(b"GET /release "):

@@ -8,7 +8,7 @@ mod tap;
 mod tests;
 
 pub use play::{Asked, Next, Questions, asked};
-pub use reader::{Answered, Malformed, Message, Reader};
+pub use reader::{Malformed, Message};
 pub use render::{Rendered, closes, refusal, render};
 pub use tap::{End, Tap, Turn};
 

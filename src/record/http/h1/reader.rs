@@ -74,11 +74,6 @@ impl Reader {
         self.message.as_ref()
     }
 
-    /// How many bytes of a body of known length are to come, for who passes some of them by; the last one has to be taken.
-    pub fn sized(&mut self) -> Option<&mut u64> {
-        if let Stage::Sized(left) = &mut self.stage { Some(left) } else { None }
-    }
-
     pub fn is_idle(&self) -> bool {
         self.message.is_none() && self.line.is_empty()
     }

@@ -63,9 +63,11 @@ impl Door for Opening {
         Some(Arc::new(Capitals))
     }
 
-    fn ended(&self, _: &Target, misfit: Misfit, _: ProgramName) {
+    fn ended(&self, _: &Target, misfit: Misfit, _: ProgramName) -> Refusal {
+        let refusal = Refusal(misfit.to_string());
         self.0.lock().unwrap().push(misfit);
         self.1.notify_all();
+        refusal
     }
 }
 
@@ -146,4 +148,45 @@ fn a_program_with_its_own_certificates_is_told_of() {
     let is_untold = |told: &mut Vec<Misfit>| told.is_empty();
     let (told, _) = door.1.wait_timeout_while(door.0.lock().unwrap(), PATIENCE, is_untold).unwrap();
     assert_eq!(*told, [Misfit::Distrust]);
+}
+
+#[test]
+fn a_server_reads_what_was_judged() {
+    for (asked, expected) in [
+        (
+            "POST /yes HTTP/1.1\r\nHost: HOST\r\nContent-Length: 10\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
+            "POST /yes HTTP/1.1\r\nHost: HOST\r\nTransfer-Encoding: chunked\r\nauthorization: real\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
+        ),
+        (
+            "GET http://HOST/yes HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
+            "GET /yes HTTP/1.1\r\nHost: HOST\r\nauthorization: real\r\n\r\n",
+        ),
+        ("GET /yes HTTP/1.1\r\nHost: HOST\r\n", ""),
+        ("POST /yes HTTP/1.1\r\nHost: HOST\r\nContent-Length: 3\r\nTransfer-Encoding: \u{ff}, chunked\r\n\r\n", ""),
+        ("GET /yes HTTP/1.1\r\nHost: HOST\r\nUpgrade: websocket\r\nUpgrade: h2c\r\n\r\n", ""),
+        ("GET /yes HTTP/1.1\r\nHost: 127.0.0.1:80@HOST\r\n\r\n", ""),
+        ("GET /yes HTTP/1.1\r\nHost: 127.0.0.1:1\r\n\r\n", ""),
+        ("GET http://127.0.0.1:1/yes HTTP/1.1\r\nHost: HOST\r\n\r\n", ""),
+    ] {
+        let (say, said) = std::sync::mpsc::channel();
+        let wanted = if expected.is_empty() { usize::MAX } else { expected.len() };
+        let server = Server::start(move |mut stream| {
+            let (mut got, mut piece) = (Vec::new(), [0; 4096]);
+            while let Ok(count @ 1..) = stream.read(&mut piece) {
+                got.extend_from_slice(&piece[..count]);
+                if got.ends_with(b"\r\n\r\n") && got.len() >= wanted {
+                    break;
+                }
+            }
+            // Who is refused is gone.
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+            let _ = say.send(got);
+        });
+        let (_, setup) = opening(&server, &Authority::new().unwrap());
+        let address = server.address.to_string();
+        let mut stream = connect(setup.address);
+        stream.write_all(asked.replace("HOST", &address).as_bytes()).unwrap();
+        stream.shutdown(std::net::Shutdown::Write).unwrap();
+        assert_eq!(text(&said.recv_timeout(PATIENCE).unwrap()), expected.replace("HOST", &address), "{asked}");
+    }
 }
