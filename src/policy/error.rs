@@ -169,8 +169,10 @@ impl PolicyError {
         Some(match self {
             Self::NoProject => NO_DIRECTORY.into(),
             Self::Denied { allowed, .. } if allowed.is_empty() => NO_DIRECTORY.into(),
-            Self::Denied { allowed, .. } => {
-                format!("allowed directories: {allowed}; the operator can allow more with --allow DIR").into()
+            Self::Denied { path, allowed } => {
+                let private =
+                    if path.starts_with("/tmp") { "; a /tmp that commands write to is their own" } else { "" };
+                format!("allowed directories: {allowed}{private}; the operator can allow more with --allow DIR").into()
             }
             Self::ReadOnly { allowed, root, .. } => format!(
                 "write below a read-write directory; allowed: {allowed}; the operator can allow it with --allow {}:rw",
