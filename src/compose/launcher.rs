@@ -39,6 +39,9 @@ pub fn start(config: &Config, policy: &Policy, journal: Option<&Journal>, accoun
         residents: Slots::new(limits::RESIDENTS_FOR_A_SESSION * config.max_python_sessions),
         ..Commands::none()
     };
+    if !config.hide.is_empty() {
+        bail!("--hide cannot be held for commands; leave out the tools that run programs (--tools files)");
+    }
     if let Some(reason) = &config.sandbox.refused {
         return Ok(bounds(WallStatus::refused(reason.clone(), Vec::new())));
     }

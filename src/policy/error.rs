@@ -40,7 +40,7 @@ pub enum PolicyError {
         protected: PathBuf,
     },
     /// A file of the operator's that lies in an allowed directory, or its place.
-    #[error("{} is kept from agents: it belongs to the operator", Quoted(.path))]
+    #[error("{} is hidden by the operator", Quoted(.path))]
     Hidden {
         /// The path as requested.
         path: PathBuf,
@@ -48,6 +48,12 @@ pub enum PolicyError {
     /// What lies on a filesystem of the kernel's own, mounted below an allowed directory.
     #[error("{} lies on a filesystem of the kernel (such as proc, sysfs or devpts), which no tool serves", Quoted(.path))]
     Kernel {
+        /// The path as requested.
+        path: PathBuf,
+    },
+    /// Removing or moving what contains something hidden.
+    #[error("{} contains something hidden by the operator: it cannot be deleted or moved", Quoted(.path))]
+    HoldsHidden {
         /// The path as requested.
         path: PathBuf,
     },
@@ -157,7 +163,8 @@ impl PolicyError {
             Self::Denied { allowed, .. } => format!("allowed directories: {allowed}").into(),
             Self::ReadOnly { allowed, .. } => format!("write below a read-write directory; allowed: {allowed}").into(),
             Self::Kernel { .. } => "go on without it; commands see an empty directory or file there".into(),
-            Self::Hidden { .. } => "no tool reads or changes it; go on without it, or choose another path".into(),
+            Self::HoldsHidden { .. } => "leave it, or change single entries of it".into(),
+            Self::Hidden { .. } => "no tool and no command reads it, and other ways do not lead there; go on without it, or ask the operator".into(),
             // What a shell or a browser would have replaced is an ordinary name here.
             Self::Protected { protected, .. } => way_to_unprotect(protected).into(),
             Self::NotFound { path } if path.iter().any(|part| part == "~") => {
@@ -232,6 +239,9 @@ pub enum StartError {
         /// The directory as given.
         path: PathBuf,
     },
+    /// A pattern of what is to be hidden, or what it would hide.
+    #[error("--hide: {reason}")]
+    Pattern { reason: String },
     /// A relative path; whoever reads the command line makes it absolute.
     #[error("{} is not absolute", Quoted(.path))]
     NotAbsolute {

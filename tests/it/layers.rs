@@ -28,7 +28,7 @@ const LAYERS: [&[&str]; 22] = [
     &["edit", "fs", "exec", "record", "schema", "telemetry"],
     &["policy", "sandbox", "pattern", "text", "protocol", "outbound", "egress"],
     &["journal"],
-    &["budget", "removal"],
+    &["budget", "hide", "removal"],
     &["cancel", "mounts"],
     &["limits"],
 ];

@@ -12,6 +12,7 @@
 //! | `commands` | shells without walls: time limits, what is left behind, background commands |
 //! | `edits` | the folders of `testdata/edits` through the program |
 //! | `derived` | documents and lists that follow from the declarations, and rules over all tools |
+//! | `hide` | what the operator hides by patterns, from tools and commands |
 //! | `http` | the same protocol over HTTP: who is let in, what floods cost, WebSocket, pages |
 //! | `readme` | what README.md says: each block run, the picture, the links |
 //! | `interception` | commands whose calls over the network are led elsewhere |
@@ -40,6 +41,7 @@ mod derived;
 mod edits;
 mod escapes;
 mod harness;
+mod hide;
 mod http;
 mod interception;
 mod laws;
