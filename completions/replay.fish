@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_replay_global_optspecs
-    string join \n mcp-server mock= record= allow= allow-read= allow-write= sandbox-profile= protect= unprotect= git= sandbox= network= allow-network allow-net= deny-net= credential= for= net= net-log= isolation= shell= env= home= git-identity= system= no-toolchains limit-processes= limit-file-bytes= limit-cpu-secs= limit-memory-bytes= limit-open-files= command-timeout-secs= max-command-timeout-secs= output-cap-bytes= max-commands= max-background-commands= background-output-bytes= undo= undo-mib= undo-days= undo-full= undo-skip= max-python-sessions= python-idle-timeout-secs= no-python-spare tools= errors= no-fsync memory-mib= search-memory-mib= max-line-bytes= stall-timeout-secs= log-level= http= stdio token-file= tls-cert= tls-key= allow-origin= allow-host= max-connections= client-timeout-secs= max-sessions= session-idle-secs= rate-limit= rate-burst= max-calls= audit= audit-key= audit-previous= otlp-endpoint= h/help V/version
+    string join \n mcp-server mock= record= allow= allow-read= allow-write= sandbox-profile= protect= unprotect= hide= git= sandbox= network= allow-network allow-net= deny-net= credential= for= net= net-log= isolation= shell= env= home= git-identity= system= no-toolchains limit-processes= limit-file-bytes= limit-cpu-secs= limit-memory-bytes= limit-open-files= command-timeout-secs= max-command-timeout-secs= output-cap-bytes= max-commands= max-background-commands= background-output-bytes= undo= undo-mib= undo-days= undo-full= undo-skip= max-python-sessions= python-idle-timeout-secs= no-python-spare tools= errors= no-fsync memory-mib= search-memory-mib= max-line-bytes= stall-timeout-secs= log-level= http= stdio token-file= tls-cert= tls-key= allow-origin= allow-host= max-connections= client-timeout-secs= max-sessions= session-idle-secs= rate-limit= rate-burst= max-calls= audit= audit-key= audit-previous= otlp-endpoint= h/help V/version
 end
 
 function __fish_replay_needs_command
@@ -32,6 +32,7 @@ complete -c replay -n "__fish_replay_needs_command" -l allow-write -d 'Allow a d
 complete -c replay -n "__fish_replay_needs_command" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_needs_command" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_needs_command" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_needs_command" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_needs_command" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_needs_command" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -147,6 +148,7 @@ complete -c replay -n "__fish_replay_using_subcommand call" -l allow-write -d 'A
 complete -c replay -n "__fish_replay_using_subcommand call" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand call" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand call" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand call" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand call" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -230,6 +232,7 @@ complete -c replay -n "__fish_replay_using_subcommand tools" -l allow-write -d '
 complete -c replay -n "__fish_replay_using_subcommand tools" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand tools" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand tools" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand tools" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand tools" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -316,6 +319,7 @@ complete -c replay -n "__fish_replay_using_subcommand bench" -l allow-write -d '
 complete -c replay -n "__fish_replay_using_subcommand bench" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand bench" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand bench" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand bench" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand bench" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -419,6 +423,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -510,6 +515,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -592,6 +598,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -674,6 +681,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -757,6 +765,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -843,6 +852,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -925,6 +935,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -1014,6 +1025,7 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -1104,6 +1116,7 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -1193,6 +1206,7 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -1277,6 +1291,7 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -1360,6 +1375,7 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -1444,6 +1460,7 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -1533,6 +1550,7 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_se
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -1619,6 +1637,7 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -1701,6 +1720,7 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -1783,6 +1803,7 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -1869,6 +1890,7 @@ complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -1954,6 +1976,7 @@ complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subco
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -2037,6 +2060,7 @@ complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subco
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -2122,6 +2146,7 @@ complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -2222,6 +2247,7 @@ complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -2306,6 +2332,7 @@ complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -2389,6 +2416,7 @@ complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -2472,6 +2500,7 @@ complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -2561,6 +2590,7 @@ complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_se
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -2651,6 +2681,7 @@ complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -2735,6 +2766,7 @@ complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -2819,6 +2851,7 @@ complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -2906,6 +2939,7 @@ complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -2995,6 +3029,7 @@ complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -3082,6 +3117,7 @@ complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -3178,6 +3214,7 @@ complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -3266,6 +3303,7 @@ complete -c replay -n "__fish_replay_using_subcommand health" -l allow-write -d 
 complete -c replay -n "__fish_replay_using_subcommand health" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand health" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand health" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand health" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand health" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand health" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -3348,6 +3386,7 @@ complete -c replay -n "__fish_replay_using_subcommand generate" -l allow-write -
 complete -c replay -n "__fish_replay_using_subcommand generate" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand generate" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand generate" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand generate" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand generate" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'

@@ -49,7 +49,7 @@ pub struct Hide {
 pub struct Found {
     /// Directories that are the same by mounts, in pairs.
     pub aliases: Vec<(PathBuf, PathBuf)>,
-    /// Where links of hidden names led.
+    /// Where links of hidden names led, and other names of hidden files.
     pub targets: Vec<PathBuf>,
     /// Hidden files that had another name as well.
     pub ids: BTreeSet<Id>,
@@ -185,7 +185,8 @@ impl Hide {
         let table = mounts::table().map_err(|error| format!("what is mounted cannot be known: {error}"))?;
         self.found.aliases = aliases(&self.roots, &table);
         let (mut found, mut hidden) = (Found::default(), Vec::new());
-        for (place, root) in roots {
+        let roots: Vec<_> = roots.collect();
+        for &(place, root) in &roots {
             let Ok(top) = openat(root, ".", LIST, Mode::empty()) else { continue };
             let mut inside = None::<PathBuf>;
             let walked = each_below(top, place, &mut |entry| {
@@ -213,7 +214,27 @@ impl Hide {
         }
         found.tracked = tracked(&self.roots, &hidden);
         self.found = Found { aliases: std::mem::take(&mut self.found.aliases), ..found };
+        self.find_other_names(&roots);
         Ok(())
+    }
+
+    /// What is changed under another name of a hidden file is told by its place.
+    fn find_other_names(&mut self, roots: &[(&Path, BorrowedFd<'_>)]) {
+        if self.found.ids.is_empty() {
+            return;
+        }
+        let mut others = Vec::new();
+        for &(place, root) in roots {
+            let Ok(top) = openat(root, ".", LIST, Mode::empty()) else { continue };
+            let _ = each_below(top, place, &mut |entry| {
+                let is_other = self.may_be_known(entry.inode) && entry.id().is_some_and(|id| self.is_known(id));
+                if is_other && !self.hides(entry.place) {
+                    others.push(entry.place.to_owned());
+                }
+                Next::Enter
+            });
+        }
+        self.found.targets.extend(others);
     }
 
     /// Where a link of a hidden name leads, if that can be hidden as well: not above an allowed directory.

@@ -28,8 +28,8 @@ use crate::tools::{Calls, Commands, Registry, Services};
 
 pub use domain::wall_in;
 pub use launcher::{plan, private_directory};
-pub use undo::skips_of;
 pub use undo::undo_places;
+pub use undo::{globs_of, skips_of};
 pub use undo_stores::{FoundStore, stores_of};
 
 /// The server that this configuration asks for, in a process that has no other.

@@ -82,7 +82,7 @@ fn a_survey_finds_other_names_and_where_links_lead() {
     let id = rustix::fs::stat(root.join("other")).unwrap();
     let found = Found {
         aliases: Vec::new(),
-        targets: vec![root.join("real")],
+        targets: vec![root.join("real"), root.join("other")],
         ids: [(id.st_ino, id.st_dev)].into(),
         tracked: vec![root.join(".env")],
     };

@@ -1,5 +1,6 @@
 //! What the operator hides by patterns: every way to it that we know, and that none of them shows what is in it.
 
+mod commands;
 mod tools;
 
 /// What no reply may hold.

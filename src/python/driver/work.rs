@@ -126,6 +126,7 @@ impl Kernel for Driver {
         }
         cell.changed = self.line.resident.end_entry(BETWEEN_CELLS, account)?;
         cell.blocked = self.line.resident.blocked();
+        cell.hidden = self.line.resident.take_hidden();
         let mut shared = self.line.lock();
         cell.ended = shared.ended;
         cell.late = shared.late.take();

@@ -4,6 +4,7 @@
 //! the rest, but for pointers, of which it only matters whether they are 0.
 
 mod journaled;
+mod opened;
 
 use libc::c_long;
 
@@ -36,6 +37,8 @@ pub struct Rules {
     pub intercepted: bool,
     /// Whether what it changes is noted before it does ([`crate::sandbox::journaling`]).
     pub journaled: bool,
+    /// Whether its opens, links and renames are made for it ([`crate::sandbox::opens`]).
+    pub opened: bool,
 }
 
 /// What the caller gets.
@@ -135,6 +138,9 @@ pub(super) fn lines(rules: Rules) -> Vec<Line> {
         (Sockets::Inet, true) => &[NotIn(0, ALL, &[UNIX, INET, INET6, NETLINK])],
     };
     lines.push(line(&[libc::SYS_socket], families, EACCES, "a family that is not allowed"));
+    if rules.opened {
+        lines.extend(opened::LINES);
+    }
     if rules.journaled {
         lines.extend(journaled::LINES);
     }
