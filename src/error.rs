@@ -201,6 +201,7 @@ fn of_policy(error: &PolicyError) -> Code {
         | PolicyError::Protected { .. }
         | PolicyError::AllowedDirectory { .. }
         | PolicyError::Hidden { .. }
+        | PolicyError::HoldsHidden { .. }
         | PolicyError::Kernel { .. }
         | PolicyError::NoProject => Code::NotAllowed,
         PolicyError::NotFound { .. } | PolicyError::Gone { .. } => Code::NotFound,

@@ -14,7 +14,7 @@ pub mod commands {
 }
 
 pub mod compose {
-    pub use crate::compose::{alone, skips_of};
+    pub use crate::compose::{alone, globs_of, skips_of};
 }
 
 pub mod config {

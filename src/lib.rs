@@ -17,6 +17,7 @@ mod error;
 mod exec;
 mod fs;
 mod gate;
+mod hide;
 pub mod internals;
 mod journal;
 mod limits;

@@ -90,6 +90,20 @@ pub const MAX_TREE_ENTRIES: usize = 100_000;
 pub const MAX_NESTED_LEVELS: usize = 50;
 /// Deepest directory nesting that a walk follows.
 pub const MAX_WALK_DEPTH: usize = 4096;
+/// Directories inside each other in which hidden files are looked for; each holds a descriptor.
+pub const MAX_HIDDEN_DEPTH: usize = 256;
+/// How often an open is tried again whose name comes and goes.
+pub const OPEN_RETRIES: usize = 16;
+/// Opens of one command that wait for somebody else; each has a thread.
+pub const MAX_WAITING_OPENS: usize = 256;
+/// What such a thread has for its stack, in bytes.
+pub const WAITING_OPEN_STACK_BYTES: usize = 64 * 1024;
+/// Hidden files with other names that are known by their numbers.
+pub const MAX_HIDDEN_LINKS: usize = 10_000;
+/// Hidden files that a git repository has in its history and that are named at the start.
+pub const MAX_TRACKED_HIDDEN: usize = 10;
+/// Largest index of a git repository that is looked through for them, in bytes.
+pub const MAX_INDEX_BYTES: u64 = 64 * 1024 * 1024;
 /// Symbolic links followed while resolving one path, as the kernel's own limit (`path_resolution(7)`).
 pub const MAX_LINKS: usize = 40;
 /// Directories opened while resolving one path: links can make a path of 4 KB mean a very long way.

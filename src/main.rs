@@ -10,7 +10,7 @@ fn main() -> ExitCode {
     let mut words = std::env::args_os().skip(1);
     let first = words.next().unwrap_or_default();
     if first == sandbox::LAUNCHER_ARGUMENT {
-        return sandbox::run_launcher(compose::skips_of).map_or_else(
+        return sandbox::run_launcher(compose::skips_of, compose::globs_of).map_or_else(
             |fault| {
                 commands::report(&anyhow::Error::from(fault).context("the launcher of commands"));
                 ExitCode::FAILURE

@@ -117,6 +117,11 @@ impl Position {
         (way != real).then_some(way)
     }
 
+    /// The way to it from the other one, if it lies at or below that.
+    pub fn below(&self, other: &Self) -> Option<&Path> {
+        self.path.strip_prefix(&other.path).ok().filter(|_| self.device == other.device)
+    }
+
     /// Whether it lies at or below the other one.
     pub fn is_below(&self, other: &Self) -> bool {
         self.device == other.device && self.path.starts_with(&other.path)

@@ -42,7 +42,7 @@ fn main() -> Result<()> {
     }
     if words.first().is_some_and(|word| word == LAUNCHER_ARGUMENT) {
         // Rows that use the library's launcher without a server start this very program as one.
-        return Ok(run_launcher(replay::internals::compose::skips_of)?);
+        return Ok(run_launcher(replay::internals::compose::skips_of, replay::internals::compose::globs_of)?);
     }
     if words.iter().any(|word| word == "--help") {
         println!("{}", args::USAGE);

@@ -58,6 +58,14 @@ pub struct Options {
     /// and settings of VS Code, also those that commands make anew. Without this flag replies and the audit log tell of such a change.
     #[arg(long, global = true, help_heading = WALLS, hide_short_help = true)]
     pub freeze_sinks: bool,
+
+    /// Hide what matches this pattern from tools, commands and Python
+    ///
+    /// Repeatable. A pattern without a slash is a name at any depth below the allowed directories, such as .env or '*.pem'. One with a
+    /// slash is a path in an allowed directory, such as config/secrets. What lies in a hidden directory is hidden. Only the tier
+    /// `namespaces` can hide from commands.
+    #[arg(long, global = true, help_heading = WALLS, value_name = "PATTERN")]
+    pub hide: Vec<String>,
     /// Choose what commands get of a git repository that an allowed directory belongs to and that lies outside
     ///
     /// `.git` of a linked worktree or of a submodule is a file that names such a repository.

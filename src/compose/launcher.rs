@@ -16,11 +16,12 @@ use crate::config::{Config, configure_git};
 use crate::egress::WARNING;
 use crate::exec::{BackgroundCommands, Launcher, Slots};
 use crate::gate::{Gate, JAVA_OPTIONS, NetLog, Script, Terms, TrustPlace, Watcher};
+use crate::hide::Hide;
 use crate::journal::Journal;
 use crate::limits;
 use crate::policy::{Hidden, Policy, Root};
 use crate::sandbox::explain::{gaps, refusal};
-use crate::sandbox::{Extent, Place, Plan, PlannedRoot, Scratch, Tier, WallStatus, depot, is_inside};
+use crate::sandbox::{Extent, Place, Plan, PlannedHide, PlannedRoot, Scratch, Tier, WallStatus, depot, is_inside};
 use crate::secrets::open_log;
 use crate::text::reasons::reasons;
 use crate::tools::Commands;
@@ -61,6 +62,13 @@ pub fn start(config: &Config, policy: &Policy, journal: Option<&Arc<Journal>>, a
         {
             bail!(cannot_hide(&hidden.path, tier, &tried));
         }
+        if tier != Tier::Namespaces && !config.hide.is_empty() {
+            bail!(
+                "--hide can be held for commands by the tier of namespaces alone, and {}; leave out the tools that run programs \
+                 (--tools files), which works everywhere",
+                not_namespaces(tier, &tried)
+            );
+        }
         match launch(config, policy, journal, account, tier, (&watchers, set.as_ref())) {
             Ok(Launched { standing, launcher, gate, scratch }) => {
                 let dir = scratch.as_fd().try_clone_to_owned().context("the private directory")?;
@@ -82,16 +90,21 @@ pub fn start(config: &Config, policy: &Policy, journal: Option<&Arc<Journal>>, a
 
 /// Why a server with commands is not started for which something would have to be hidden.
 fn cannot_hide(path: &Path, tier: Tier, tried: &[(Tier, String)]) -> String {
-    let why = match (tier, tried.first()) {
+    format!(
+        "`{}` lies below an allowed directory, where only the tier of namespaces can hide it from commands, and {}; put it \
+         elsewhere, such as below ~/.local/state, or leave out the tools that run programs (--tools files)",
+        path.display(),
+        not_namespaces(tier, tried)
+    )
+}
+
+/// Why commands would run in another tier.
+fn not_namespaces(tier: Tier, tried: &[(Tier, String)]) -> String {
+    match (tier, tried.first()) {
         (Tier::Off, _) => "commands run without walls (--sandbox off)".to_owned(),
         (_, Some((_, reason))) => format!("that tier cannot be built here ({reason})"),
         _ => format!("--sandbox {} asks for another one", tier.as_str()),
-    };
-    format!(
-        "`{}` lies below an allowed directory, where only the tier of namespaces can hide it from commands, and {why}; put it \
-         elsewhere, such as below ~/.local/state, or leave out the tools that run programs (--tools files)",
-        path.display()
-    )
+    }
 }
 
 /// Where temporary files are kept: private directories of commands are made below one of these.
@@ -262,6 +275,7 @@ pub fn plan(config: &Config, policy: &Policy, journal: Option<&Journal>, tier: T
         other_names: policy.other_names().map(|(name, path)| (name.into(), path.into())).collect(),
         protected,
         hidden: policy.hidden().map(concealed).collect(),
+        hide: policy.hidden_by_patterns().map(|hide| planned_hide(config, hide)),
         system: sandbox.system.iter().map(|seen| (&seen.path).into()).collect(),
         public: Vec::new(),
         scratch: scratch.into(),
@@ -270,6 +284,15 @@ pub fn plan(config: &Config, policy: &Policy, journal: Option<&Journal>, tier: T
         limits: sandbox.limits.clone(),
         journal: undo::planned(config, journal, policy, tier)?,
     })
+}
+
+fn planned_hide(config: &Config, hide: &Hide) -> PlannedHide {
+    PlannedHide {
+        patterns: config.hide.clone(),
+        aliases: hide.found.aliases.iter().map(|(one, other)| (one.into(), other.into())).collect(),
+        targets: hide.found.targets.iter().map(Into::into).collect(),
+        ids: hide.found.ids.iter().copied().collect(),
+    }
 }
 
 fn concealed(hidden: &Hidden) -> Place {

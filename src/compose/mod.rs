@@ -6,7 +6,7 @@ pub mod linked_git;
 mod undo;
 mod undo_stores;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
@@ -28,8 +28,8 @@ use crate::tools::{Calls, Commands, Registry, Services};
 
 pub use domain::wall_in;
 pub use launcher::{plan, private_directory};
-pub use undo::skips_of;
 pub use undo::undo_places;
+pub use undo::{globs_of, skips_of};
 pub use undo_stores::{FoundStore, stores_of};
 
 /// The server that this configuration asks for, in a process that has no other.
@@ -46,6 +46,10 @@ pub fn server(config: &Config, account: Account) -> Result<Arc<Server>> {
 /// The same for one of several servers of this process, whose directories `pins` holds.
 pub fn server_beside(config: &Config, account: Account, pins: &mut Pins) -> Result<Arc<Server>> {
     let mut policy = Policy::open_pinned(&config.grants, &config.restrictions(), pins)?;
+    if !config.hide.is_empty() {
+        policy.hide_by_patterns(&config.hide, undo::globs_of)?;
+        told_of_history(&policy);
+    }
     let runs_commands = config.toolsets.iter().any(|set| set.runs_commands());
     let is_walled = config.sandbox.mode != cli::Sandbox::Off;
     if runs_commands && is_walled && config.sandbox.linked_git == cli::LinkedGit::Auto {
@@ -94,6 +98,22 @@ pub fn server_beside(config: &Config, account: Account, pins: &mut Pins) -> Resu
     let logs = !config.sandbox.rules.is_empty() && services.commands.launcher.is_some();
     config.net_log.iter().filter(|_| logs).try_for_each(|path| reach.keeps_apart("--net-log", path))?;
     Ok(Server::new(registry, services, config.errors))
+}
+
+/// What is in the history of git cannot be hidden.
+fn told_of_history(policy: &Policy) {
+    for path in policy.hidden_by_patterns().iter().flat_map(|hide| &hide.found.tracked) {
+        tracing::warn!("{}", in_history(path));
+    }
+}
+
+/// What is said of a hidden file that git has.
+pub fn in_history(path: &Path) -> String {
+    format!(
+        "`{}` is hidden and git has it: commands can read what was committed, and `git add -A` fails; take it out with \
+         `git rm --cached`, and change what was secret in it",
+        path.display()
+    )
 }
 
 /// Where programs run that are not told where.

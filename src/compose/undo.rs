@@ -13,6 +13,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::undo_stores::{FoundStore, IN_STATE, Owner, ROOTS, VERSION, elsewhere, open_dir, private};
 use crate::config::{Config, UndoConfig};
+use crate::hide::Globs;
 use crate::journal::{self, Bounds, Bytes, Journal, Skips, Store, WhenFull};
 use crate::policy::{Hidden, Policy, Root};
 use crate::sandbox::{Place, PlannedJournal, Tier};
@@ -25,6 +26,12 @@ use crate::tools::Commands;
 pub fn skips_of(globs: &[String]) -> Result<Skips, String> {
     let skips = GlobMatcher::new(globs, false).map_err(|error| error.to_string())?;
     Ok(Arc::new(move |_, path| skips.is_match(path.as_os_str().as_bytes())))
+}
+
+/// What `--hide` says. A program may read a file on a filesystem without letter case.
+pub fn globs_of(globs: &[String]) -> Result<Globs, String> {
+    let globs = GlobMatcher::new(globs, true).map_err(|error| error.to_string())?;
+    Ok(Arc::new(move |path| globs.is_match(path)))
 }
 
 /// Opens the journal, and makes its store. Hides what must not be seen. Where there is none, the reason.

@@ -47,6 +47,8 @@ pub struct Config {
     pub protect: Vec<PathBuf>,
     /// Paths that are not read-only although they are by default.
     pub unprotect: Vec<PathBuf>,
+    /// Patterns of what agents must not see (`--hide`).
+    pub hide: Vec<String>,
     /// Files that say how this server is: read-only in allowed directories.
     pub own_files: Vec<PathBuf>,
     /// Files of the operator's that no agent may see, should they lie in an allowed directory.
@@ -191,6 +193,7 @@ impl Config {
             calls: CallsConfig::resolve(&toolsets, options.isolation, opens),
             protect: options.protect.iter().chain(&profile.protect).map(|path| absolute(&here, path)).collect(),
             unprotect: options.unprotect.iter().chain(&profile.unprotect).map(|path| absolute(&here, path)).collect(),
+            hide: options.hide.iter().chain(&profile.hide).cloned().collect(),
             own_files: options.sandbox_profile.iter().flat_map(|path| own_file(&here, path)).collect(),
             hidden: Vec::new(),
             sandbox,

@@ -27,6 +27,8 @@ pub(super) struct Profile {
     pub(super) unprotect: Vec<PathBuf>,
     /// true is --freeze-sinks
     pub(super) freeze_sinks: bool,
+    /// As --hide (a list)
+    pub(super) hide: Vec<String>,
     /// As --sandbox
     #[schemars(with = "String")]
     pub(super) sandbox: Option<Sandbox>,
@@ -298,6 +300,7 @@ mod tests {
     fn every_key_is_understood() {
         let profile = Profile::parse(
             r#"{"read_only": ["/a"], "read_write": ["/b"], "protect": ["/b/c"], "unprotect": ["/b/.vscode"], "freeze_sinks": true, "sandbox": "namespaces",
+            r#"{"read_only": ["/a"], "read_write": ["/b"], "protect": ["/b/c"], "unprotect": ["/b/.vscode"], "hide": [".env"], "sandbox": "namespaces",
                 "network": "none", "allow_network": false, "allow_exec": true, "allow_fork": true, "import_baseline": true,
                 "system": "default", "toolchains": true, "home": "read_only", "git_identity": "A <a@b>",
                 "undo": "on", "undo_full": "drop", "undo_skip": ["target/**"],

@@ -59,6 +59,7 @@ struct Heard {
     /// The last answer, and the number of its question.
     vitals: Option<(u64, Option<Vitals>)>,
     account: Option<(u64, Option<Changed>)>,
+    hidden: Vec<RawString>,
     over: Option<Over>,
     /// Who waits for something to be said: one of them hears it.
     watchers: Vec<Arc<Bell>>,
@@ -231,6 +232,11 @@ impl Resident {
         self.job.blocked()
     }
 
+    /// What was refused to it because it is hidden, up to the last end of an entry, and since this was asked before.
+    pub fn take_hidden(&self) -> Vec<RawString> {
+        std::mem::take(&mut self.lock().hidden)
+    }
+
     /// What it changed since the last time; what comes after is called `next`, from before this returns.
     pub fn end_entry(&self, next: &str, timeout: Duration) -> Result<Option<Changed>, ExecError> {
         let number = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
@@ -292,7 +298,8 @@ impl Resident {
                 }
                 // Nobody has waited for it.
                 Ok(News::Said(Event::Started, _)) => None,
-                Ok(News::Said(Event::Accounted { number, changed }, _)) => {
+                Ok(News::Said(Event::Accounted { number, changed, hidden }, _)) => {
+                    heard.hidden.extend(hidden);
                     heard.account = Some((number, changed));
                     None
                 }

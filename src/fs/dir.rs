@@ -4,6 +4,7 @@
 use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir, ResolveFlags, fstat, openat, openat2, statat};
 use rustix::io::Errno;
@@ -38,7 +39,10 @@ pub fn entries(dir: &Checked<Read>) -> Result<Vec<DirEntry>, FsError> {
     // A handle of its own: the position in a directory belongs to the open file, and two listings would share it.
     let own = openat(dir, ".", LIST, Mode::empty()).map_err(failed)?;
     let mut entries = list(&own).map_err(failed)?;
-    entries.retain(|entry| !is_hidden(dir.rules(), &own, entry.name.as_bytes(), entry.inode));
+    let is_hidden = |entry: &DirEntry| {
+        is_hidden(dir.rules(), &own, entry.name.as_bytes(), entry.inode, || dir.place().join(&entry.name))
+    };
+    entries.retain(|entry| !is_hidden(entry));
     entries.sort_unstable();
     Ok(entries)
 }
@@ -100,9 +104,16 @@ pub(super) fn each_entry(
     Ok(())
 }
 
-/// Whether an entry of this directory, as the directory gives it, is hidden.
-pub(super) fn is_hidden(rules: &Rules, dir: impl AsFd, name: &[u8], inode: u64) -> bool {
+/// Whether an entry of this directory, as the directory gives it, is hidden; `place` is its own.
+pub(super) fn is_hidden(
+    rules: &Rules,
+    dir: impl AsFd,
+    name: &[u8],
+    inode: u64,
+    place: impl FnOnce() -> PathBuf,
+) -> bool {
     is_home(rules, &dir, name)
+        || rules.hides_entry(name, place)
         || rules.may_be_hidden(name, inode)
             && statat(dir, OsStr::from_bytes(name), AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT)
                 .is_ok_and(|stat| rules.is_hidden((stat.st_dev, stat.st_ino)))

@@ -113,8 +113,9 @@ impl Removal<'_> {
         let (name, kind) = match step {
             Step::Entry(entry) => {
                 let dir = descent.dir().map_err(|errno| self.failed(errno))?;
-                if is_hidden(self.entry.rules(), dir, entry.name.as_bytes(), entry.inode) {
-                    return Err(self.protected(self.entry.place().join(&self.below).join(entry.name)));
+                let place = || self.entry.place().join(&self.below).join(&entry.name);
+                if is_hidden(self.entry.rules(), dir, entry.name.as_bytes(), entry.inode, place) {
+                    return Err(self.protected(place()));
                 }
                 (entry.name, entry.kind)
             }

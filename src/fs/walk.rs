@@ -421,7 +421,9 @@ impl<V: Visitor> Inside<'_, V> {
             }
             own.path.truncate(rel.len());
             own.path.extend_from_slice(listed.name);
-            let take = if is_hidden(self.walker.start.rules(), self.dir, listed.name, listed.inode) {
+            let start = self.walker.start;
+            let at = || start.place().join(OsStr::from_bytes(&own.path));
+            let take = if is_hidden(start.rules(), self.dir, listed.name, listed.inode, at) {
                 Take::Nothing
             } else {
                 self.take(&own.path, listed.name, listed.kind)

@@ -8,6 +8,7 @@ use super::mounts::Mounts;
 use super::repositories::Repositories;
 use super::root::Root;
 use super::rules::{Cause, Hidden, Rules};
+use crate::hide::Hide;
 
 /// The allowed directories, open, and the rules over them.
 #[derive(Debug)]
@@ -48,7 +49,7 @@ impl Policy {
     /// The protected paths: absolute, as given and as they are without links. They need not exist. What is hidden is not
     /// among them.
     pub fn protected(&self) -> impl Iterator<Item = &Path> {
-        self.rules.protected.iter().map(|p| p.path.as_path()).filter(|path| !self.rules.hides(path))
+        self.rules.protected.iter().map(|p| p.path.as_path()).filter(|path| !self.rules.conceals(path))
     }
 
     /// What is hidden and lies where tools or commands would reach it.
@@ -56,6 +57,16 @@ impl Policy {
         let is_linked = |path: &Path| self.linked.iter().any(|linked| path.starts_with(linked.outermost()));
         let is_reached = move |path: &Path| self.rules.over(path).is_some() || is_linked(path);
         self.rules.hidden.iter().filter(move |hidden| is_reached(&hidden.path))
+    }
+
+    /// What is hidden by patterns, if anything is.
+    pub fn hidden_by_patterns(&self) -> Option<&Hide> {
+        self.rules.hide.as_ref()
+    }
+
+    /// Whether a place is hidden, in whatever way.
+    pub fn hides(&self, place: &Path) -> bool {
+        self.rules.hides(place)
     }
 
     /// Repositories outside that allowed directories are work trees of. They are for commands: no tool reaches them.
@@ -70,7 +81,7 @@ impl Policy {
 
     /// Why each of them is protected.
     pub fn causes(&self) -> impl Iterator<Item = (&Path, Cause)> {
-        self.rules.protected.iter().filter(|p| !self.rules.hides(&p.path)).map(|p| (p.path.as_path(), p.why))
+        self.rules.protected.iter().filter(|p| !self.rules.conceals(&p.path)).map(|p| (p.path.as_path(), p.why))
     }
 
     /// The git repositories below the read-write directories.

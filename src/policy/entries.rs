@@ -53,6 +53,9 @@ impl Policy {
                 return Err(self.protected_by(requested, &protected));
             }
         }
+        if self.rules.holds_hidden(&dir, &name, &place) {
+            return Err(PolicyError::HoldsHidden { path: requested.into() });
+        }
         touches::keep(real, &place);
         let rules = Arc::clone(&self.rules);
         Ok(Checked::new(spelling.into_path(), Entry { dir, name, place, rules }))

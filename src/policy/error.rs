@@ -44,7 +44,7 @@ pub enum PolicyError {
         why: Cause,
     },
     /// A file of the operator's that lies in an allowed directory, or its place.
-    #[error("{} is kept from agents: it belongs to the operator", Quoted(.path))]
+    #[error("{} is hidden by the operator", Quoted(.path))]
     Hidden {
         /// The path as requested.
         path: PathBuf,
@@ -52,6 +52,12 @@ pub enum PolicyError {
     /// What lies on a filesystem of the kernel's own, mounted below an allowed directory.
     #[error("{} lies on a filesystem of the kernel (such as proc, sysfs or devpts), which no tool serves", Quoted(.path))]
     Kernel {
+        /// The path as requested.
+        path: PathBuf,
+    },
+    /// Removing or moving what contains something hidden.
+    #[error("{} contains something hidden by the operator: it cannot be deleted or moved", Quoted(.path))]
+    HoldsHidden {
         /// The path as requested.
         path: PathBuf,
     },
@@ -180,7 +186,8 @@ impl PolicyError {
             )
             .into(),
             Self::Kernel { .. } => "go on without it; commands see an empty directory or file there".into(),
-            Self::Hidden { .. } => "no tool reads or changes it; go on without it, or choose another path".into(),
+            Self::HoldsHidden { .. } => "leave it, or change single entries of it".into(),
+            Self::Hidden { .. } => "no tool and no command reads it, and other ways do not lead there; go on without it, or ask the operator".into(),
             // What a shell or a browser would have replaced is an ordinary name here.
             Self::Protected { protected, why, .. } => way_past(protected, *why).into(),
             Self::NotFound { path } if path.iter().any(|part| part == "~") => {
@@ -257,6 +264,9 @@ pub enum StartError {
         /// The directory as given.
         path: PathBuf,
     },
+    /// A pattern of what is to be hidden, or what it would hide.
+    #[error("--hide: {reason}")]
+    Pattern { reason: String },
     /// A relative path; whoever reads the command line makes it absolute.
     #[error("{} is not absolute", Quoted(.path))]
     NotAbsolute {

@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 use std::collections::hash_map::{Entry, HashMap};
 use std::ffi::OsString;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,6 +25,7 @@ use super::resolve::{PATH_DIR, PATH_ONLY};
 use super::root::Root;
 use super::rules::{Cause, Hidden, Id, Name, Protected, RootRule, Rules, below};
 use super::spelling::{Spelling, parts};
+use crate::hide::{GlobsOf, Hide};
 use crate::limits::MAX_LINKS;
 use crate::mounts::{self, Mount, Position};
 
@@ -196,6 +197,18 @@ impl Policy {
         let below = writable.chain(own).collect();
         let freezes = rules.repositories.freezes_sinks();
         rules.repositories = Arc::new(Repositories::below(below, rules.unprotected.clone(), freezes));
+    }
+
+    /// Hides what these patterns name, now and later. To be called before anybody uses what was opened.
+    pub fn hide_by_patterns(&mut self, patterns: &[String], globs_of: GlobsOf) -> Result<(), StartError> {
+        let roots = self.roots.iter().map(|root| root.path.clone()).collect();
+        let failed = |reason| StartError::Pattern { reason };
+        let mut hide = Hide::new(patterns, roots, globs_of).map_err(failed)?;
+        hide.survey(self.roots.iter().map(|root| (&*root.path, root.handle.as_fd()))).map_err(failed)?;
+        if let Some(rules) = Arc::get_mut(&mut self.rules) {
+            rules.hide = Some(hide);
+        }
+        Ok(())
     }
 
     /// Keeps more from everybody. To be called before anybody uses what was opened.

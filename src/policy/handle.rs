@@ -23,6 +23,7 @@ pub struct Checked<Use> {
 pub struct Read {
     pub(super) handle: OwnedFd,
     pub(super) stat: Stat,
+    pub(super) place: PathBuf,
     pub(super) writable: bool,
     pub(super) rules: Arc<Rules>,
 }
@@ -81,6 +82,10 @@ impl Checked<Read> {
     /// Whether the place may also be written.
     pub fn writable(&self) -> bool {
         self.how.writable
+    }
+
+    pub(crate) fn place(&self) -> &Path {
+        &self.how.place
     }
 
     /// A regular file or a directory: nothing else is ever opened for reading.

@@ -85,7 +85,12 @@ impl Policy {
         if let Some((root, below)) = self.direct(&spelling) {
             let flags = if spelling.wants_dir { READ | OFlags::DIRECTORY } else { READ };
             match self.open_direct(root, below, flags) {
-                Some(Ok(handle)) => return self.readable(requested, spelling, handle, self.roots[root].writable()),
+                Some(Ok(handle)) => {
+                    let at = Path::new(OsStr::from_bytes(below));
+                    let place =
+                        if below == b"." { self.roots[root].path.clone() } else { self.roots[root].path.join(at) };
+                    return self.readable(requested, spelling, handle, place);
+                }
                 Some(Err(errno)) => return Err(PolicyError::inside(spelling.into_path(), errno)),
                 None => {}
             }
@@ -93,8 +98,7 @@ impl Policy {
         for _ in 0..RESOLVE_RETRIES {
             let spot = self.walk(&spelling, Last::Follow).map_err(|halt| self.halted(requested, &spelling, halt))?;
             let place = below(&spot.place, &spot.tail);
-            let writable = self.rules.writable(&place);
-            *real = Some(place);
+            *real = Some(place.clone());
             let opened = match spot.tail.first() {
                 None => openat(&spot.dir, ".", READ | OFlags::DIRECTORY, Mode::empty()),
                 Some(name) if spot.found.is_some() => openat(&spot.dir, name, READ | OFlags::NOFOLLOW, Mode::empty()),
@@ -103,7 +107,7 @@ impl Policy {
             match opened {
                 // A link has taken the place of what was found: look again.
                 Err(Errno::LOOP) => {}
-                Ok(handle) => return self.readable(requested, spelling, handle, writable),
+                Ok(handle) => return self.readable(requested, spelling, handle, place),
                 Err(errno) => return Err(PolicyError::inside(spelling.into_path(), errno)),
             }
         }
@@ -116,7 +120,7 @@ impl Policy {
         requested: &Path,
         spelling: Spelling,
         handle: OwnedFd,
-        writable: bool,
+        place: PathBuf,
     ) -> Result<Checked<Read>, PolicyError> {
         let stat = match fstat(&handle) {
             Ok(stat) => stat,
@@ -133,7 +137,8 @@ impl Policy {
             return Err(PolicyError::Special { path: spelling.into_path(), kind });
         }
         let rules = Arc::clone(&self.rules);
-        Ok(Checked::new(spelling.into_path(), Read { handle, stat, writable, rules }))
+        let writable = self.rules.writable(&place);
+        Ok(Checked::new(spelling.into_path(), Read { handle, stat, place, writable, rules }))
     }
 
     /// Opens anything for its metadata alone, unreadable files and named pipes too. Links are followed while they stay inside.

@@ -9,9 +9,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+use rustix::fs::{AtFlags, FileType, statat};
+
 use super::defaults::{DOT_GIT, PROTECTED_IN_REPOSITORIES};
 use super::repositories::Repositories;
-
+use crate::hide::Hide;
 use crate::mounts;
 
 /// A device and an inode number: which directory it is, whatever its name.
@@ -29,6 +31,8 @@ pub(crate) struct Rules {
     pub(super) unprotected: Vec<PathBuf>,
     /// Each of them is protected as well.
     pub(super) hidden: Vec<Hidden>,
+    /// What the operator hides by patterns.
+    pub(super) hide: Option<Hide>,
     /// The directories of those in allowed directories, and their names: what has such a name there is hidden, whatever it is.
     pub(super) homes: Vec<(Id, OsString)>,
     /// `st_dev` of the kernel's filesystem of devices, where it is mounted.
@@ -194,12 +198,34 @@ impl Rules {
 
     /// Whether a place is, or lies below, where something hidden is, whatever is there now.
     pub(crate) fn hides(&self, place: &Path) -> bool {
+        self.conceals(place) || self.hide.as_ref().is_some_and(|hide| hide.hides(place))
+    }
+
+    pub(super) fn hides_any(&self) -> bool {
+        !self.hidden.is_empty() || self.hide.is_some()
+    }
+
+    /// The same of what is hidden by its path, from commands by a mount.
+    pub(super) fn conceals(&self, place: &Path) -> bool {
         self.hidden.iter().any(|hidden| place.starts_with(&hidden.path))
+    }
+
+    /// Whether an entry of a directory that is not hidden is so by a pattern; `place` is its own.
+    pub(crate) fn hides_entry(&self, name: &[u8], place: impl FnOnce() -> PathBuf) -> bool {
+        let by_pattern = |hide: &Hide| hide.names_entry(name) || hide.asks_for_places() && hide.hides(&place());
+        self.hide.as_ref().is_some_and(by_pattern)
+    }
+
+    /// Whether an entry of a directory is a directory with something in it that is hidden by a pattern.
+    pub(super) fn holds_hidden(&self, dir: impl AsFd, name: &OsStr, place: &Path) -> bool {
+        let Some(hide) = &self.hide else { return false };
+        let found = statat(&dir, name, AtFlags::SYMLINK_NOFOLLOW).map(|stat| FileType::from_raw_mode(stat.st_mode));
+        found == Ok(FileType::Directory) && hide.holds_hidden(dir, name, place, false)
     }
 
     /// Whether this is something hidden, by whatever name it was reached.
     pub(crate) fn is_hidden(&self, id: Id) -> bool {
-        self.hidden.iter().any(|hidden| hidden.id == id)
+        self.hidden.iter().any(|hidden| hidden.id == id) || self.hide.as_ref().is_some_and(|hide| hide.is_known(id))
     }
 
     /// Whether what is open lies on a filesystem of the kernel's own; `device` is its `st_dev`. That is asked only where it is
@@ -214,6 +240,7 @@ impl Rules {
     pub(crate) fn may_be_hidden(&self, name: &[u8], inode: u64) -> bool {
         let names = |hidden: &Hidden| hidden.path.file_name().is_some_and(|known| known.as_bytes() == name);
         self.hidden.iter().any(|hidden| hidden.id.1 == inode || names(hidden))
+            || self.hide.as_ref().is_some_and(|hide| hide.may_be_known(inode))
     }
 
     /// Whether something hidden was at this name of a directory at the start: what is there now is hidden as well. `dir` says

@@ -169,6 +169,7 @@ pub fn note_refusal(error: &PolicyError) {
     | PolicyError::ReadOnly { path, .. }
     | PolicyError::Protected { path, .. }
     | PolicyError::Hidden { path }
+    | PolicyError::HoldsHidden { path }
     | PolicyError::AllowedDirectory { path } = error
     {
         note(path, None, Touch::Denied);

@@ -8,7 +8,7 @@ use super::output::Captured;
 use super::protocol::{Completion, Inspection, Raised, Ready, Shown, Variable};
 use crate::cancel::CancelToken;
 use crate::exec::{Exit, ProgramStatus};
-use crate::sandbox::{Blocked, Changed};
+use crate::sandbox::{Blocked, Changed, RawString};
 
 /// What a cell is held to.
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +29,8 @@ pub struct Cell {
     pub changed: Option<Changed>,
     /// The connections that no rule allows.
     pub blocked: Vec<Blocked>,
+    /// What it wanted and is hidden by a pattern.
+    pub hidden: Vec<RawString>,
     /// Its number in the life of the interpreter, from 1; 0 if it did not come to an end.
     pub number: u64,
     pub stdout: Captured,

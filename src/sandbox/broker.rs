@@ -14,11 +14,12 @@ mod call;
 mod caller;
 mod xattr;
 
-use std::ffi::{CString, OsStr};
+use std::ffi::{CString, OsStr, OsString};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rustix::event::PollFlags;
 use rustix::fs::{
@@ -29,9 +30,11 @@ use rustix::io::Errno;
 
 use super::intercept::Interceptor;
 use super::intercept::call::decode as network;
+use super::opens::Opens;
 use super::raw_string::RawString;
 use super::sys::seccomp::{Notification, let_go_on, receive, respond, still_valid};
 use super::wire::Denied;
+use crate::hide::Hide;
 use crate::limits::{MAX_DENIED, MAX_DENIED_PATH_BYTES, MAX_XATTR_NAME_BYTES, MAX_XATTR_VALUE_BYTES};
 pub use call::{Call, Change, Object, Read, Times, decode};
 pub use caller::{Caller, link};
@@ -59,12 +62,14 @@ impl<W: Witness> Witness for Option<W> {
 /// Serves the calls of one command.
 #[derive(Debug)]
 pub struct Broker {
-    listener: OwnedFd,
+    listener: Arc<OwnedFd>,
     writable: Vec<PathBuf>,
     read_only: Vec<PathBuf>,
     readable: Vec<PathBuf>,
     denied: Vec<Denied>,
     interceptor: Option<Interceptor>,
+    /// Who opens in the command's place.
+    opens: Option<Opens>,
     /// Whether mounts decide what may be changed, and it only sees to what they cannot.
     is_in_view: bool,
     is_over: bool,
@@ -86,21 +91,26 @@ impl Broker {
     /// that it is read-only. Attributes can be read of what lies at or below `readable`. All of them true paths.
     pub fn new(listener: OwnedFd, writable: Vec<PathBuf>, read_only: Vec<PathBuf>, readable: Vec<PathBuf>) -> Self {
         Self {
-            listener,
+            listener: Arc::new(listener),
             writable,
             read_only,
             readable,
             denied: Vec::new(),
             interceptor: None,
+            opens: None,
             is_in_view: false,
             is_over: false,
         }
     }
 
     /// A broker for a command in a root of its own.
-    pub fn in_view(listener: OwnedFd) -> Self {
+    pub fn in_view(listener: OwnedFd, hide: Option<Arc<Hide>>) -> Self {
         let everywhere = || vec![PathBuf::from("/")];
-        Self { is_in_view: true, ..Self::new(listener, everywhere(), Vec::new(), everywhere()) }
+        Self {
+            is_in_view: true,
+            opens: hide.map(Opens::new),
+            ..Self::new(listener, everywhere(), Vec::new(), everywhere())
+        }
     }
 
     /// The same with somebody who serves the calls over the network.
@@ -131,12 +141,16 @@ impl Broker {
     /// Whether [`Broker::look`] has work to do now and then.
     pub fn has_to_look(&self) -> bool {
         self.interceptor.as_ref().is_some_and(Interceptor::has_to_look)
+            || self.opens.as_ref().is_some_and(Opens::has_to_look)
     }
 
     /// Looks after calls that wait.
     pub fn look(&mut self) {
         if let Some(interceptor) = &mut self.interceptor {
             interceptor.look(&self.listener);
+        }
+        if let Some(opens) = &mut self.opens {
+            opens.look(&self.listener);
         }
     }
 
@@ -160,6 +174,14 @@ impl Broker {
         let noted = witness.note(&asked);
         if let Some(Err(errno)) = noted {
             return respond(&self.listener, asked.id, Err(errno.raw_os_error())).or_else(gone);
+        }
+        if let Some(opens) = &mut self.opens
+            && let Some(served) = opens.serve(&self.listener, &asked)
+        {
+            for place in opens.take_refused() {
+                self.record(Denied::Hidden(shown(place)));
+            }
+            return served.or_else(gone);
         }
         if let (Some(interceptor), Some(call)) = (&mut self.interceptor, network(asked.nr, &asked.args)) {
             return interceptor.take(&self.listener, asked, call);
@@ -198,6 +220,12 @@ impl Broker {
         &self.denied
     }
 
+    /// What was refused because it is hidden; it is told once.
+    pub fn take_hidden(&mut self) -> Vec<RawString> {
+        let hidden = |denied| if let Denied::Hidden(path) = denied { Some(path) } else { None };
+        self.denied.extract_if(.., |denied| matches!(denied, Denied::Hidden(_))).filter_map(hidden).collect()
+    }
+
     /// Whether a call waits, by the state of the listener.
     fn record(&mut self, denied: Denied) {
         if self.denied.len() < MAX_DENIED && !self.denied.contains(&denied) {
@@ -217,9 +245,8 @@ impl Broker {
         let place = readlinkat(CWD, link(&opened), Vec::new())?;
         let status = fstat(&opened)?;
         if !self.may_change(place.to_bytes(), status.st_nlink == 0, FileType::from_raw_mode(status.st_mode)) {
-            let mut shown = path.unwrap_or_else(|| place.into_bytes());
-            shown.truncate(MAX_DENIED_PATH_BYTES);
-            self.record(Denied::Metadata(RawString::from(OsStr::from_bytes(&shown))));
+            let path = path.unwrap_or_else(|| place.into_bytes());
+            self.record(Denied::Metadata(shown(OsString::from_vec(path).into())));
             return Err(Errno::ACCESS);
         }
         apply(&ready, &opened, status.st_mode)
@@ -233,6 +260,13 @@ impl Broker {
         };
         holds(place, without_names, kind, |place| below(&self.writable, place) > below(&self.read_only, place))
     }
+}
+
+/// A path as it is told.
+fn shown(path: PathBuf) -> RawString {
+    let mut path = path.into_os_string().into_vec();
+    path.truncate(MAX_DENIED_PATH_BYTES);
+    RawString::from(OsStr::from_bytes(&path))
 }
 
 /// Whether what the kernel calls `place` (proc(5), `/proc/PID/fd`) is a path that is `allowed`, or nothing with a path. A

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
@@ -30,6 +31,7 @@ use super::wire::{Event, Guard, Hello, Intercept, MemoryHold, Request, send_even
 use super::{
     capabilities, certificates, common_git, etc, hidden_paths, kernel_filesystems, landlock, namespaces, view,
 };
+use crate::hide::{GlobsOf, Hide};
 use crate::limits::MAX_ORDER_BYTES;
 
 /// What all commands of a server share.
@@ -70,6 +72,8 @@ pub struct Confinement {
     /// Where it lets attributes be read.
     readable: Vec<PathBuf>,
     journal: Option<Journal>,
+    /// What is hidden by patterns.
+    hide: Option<Arc<Hide>>,
     hello: Hello,
 }
 
@@ -132,9 +136,10 @@ type Intercepted = (OwnedFd, Intercept, Option<DatagramNetwork>);
 
 impl Confinement {
     /// Builds what the plan says, or says why that cannot be.
-    pub fn build(mut plan: Plan, alone: SingleThread, skips_of: SkipsOf) -> Result<Self, Fault> {
+    pub fn build(mut plan: Plan, alone: SingleThread, skips_of: SkipsOf, globs_of: GlobsOf) -> Result<Self, Fault> {
         let scratch = plan.scratch.as_path();
         let journal = plan.journal.as_ref().map(|planned| Journal::open(planned, skips_of)).transpose()?;
+        let hide = hide(&plan, globs_of)?;
         // The view has no cgroups.
         let (groups, memory) = groups(&plan, &alone);
         let (mut copying, mut not_public, mut watcher, mut kernels) = (None, None, None, None);
@@ -154,7 +159,8 @@ impl Confinement {
                 copying = view::enter(&plan, &alone, public)?;
                 outside.guard(plan.protected.iter().map(RawString::as_path))?;
                 watcher = Some(outside);
-                (Some(Walls::in_view(&plan, false)?), view::home(&plan).into(), view::TMP.into())
+                let store = journal.as_ref().map(Journal::store);
+                (Some(Walls::in_view(&plan, store, false)?), view::home(&plan).into(), view::TMP.into())
             }
             Tier::Landlock => {
                 if let Some(open) = super::explain::unenforceable(&plan, Asked::default()).first() {
@@ -215,6 +221,7 @@ impl Confinement {
             writable,
             readable,
             journal,
+            hide,
             hello,
         })
     }
@@ -446,7 +453,10 @@ impl Confinement {
         let writable: Vec<&Path> = writable(&self.plan).collect();
         let dry_run = DryRun::begin(&writable, self.start.limits.memory_bytes, dir)?;
         // A rule is about an inode, and overlays have others.
-        self.start.walls = Some(Walls::in_view(&self.plan, true)?);
+        self.start.walls = Some(Walls::in_view(&self.plan, None, true)?);
+        if let Some(hide) = self.hide.as_mut().and_then(Arc::get_mut) {
+            hide.on_any_device = true;
+        }
         Ok(dry_run)
     }
 
@@ -513,7 +523,7 @@ impl Confinement {
                     namespaces::enter_own_loopback()?;
                 }
                 let (interceptor, proxy_socket) = self.intercept(channel)?;
-                let monitor = InView::new(self.counters.as_ref(), refused, interceptor, journal);
+                let monitor = InView::new(self.counters.as_ref(), refused, interceptor, journal, self.hide.clone());
                 Ok((KillScope::PidNamespace(first), Box::new(monitor), proxy_socket))
             }
             Tier::Landlock => {
@@ -528,6 +538,22 @@ impl Confinement {
             }
         }
     }
+}
+
+/// What the plan hides by patterns.
+fn hide(plan: &Plan, globs_of: GlobsOf) -> Result<Option<Arc<Hide>>, Fault> {
+    let Some(planned) = &plan.hide else { return Ok(None) };
+    if plan.tier != Tier::Namespaces {
+        return Err(Fault::because("--hide", "only the tier of namespaces can hide from commands"));
+    }
+    let allowed = plan.roots.iter().filter(|root| root.extent == Extent::Allowed);
+    let roots = allowed.map(|root| root.place.path.as_path().to_owned()).collect();
+    let mut hide = Hide::new(&planned.patterns, roots, globs_of).map_err(|reason| Fault::because("--hide", &reason))?;
+    let path = |path: &RawString| path.as_path().to_owned();
+    hide.found.aliases = planned.aliases.iter().map(|(one, other)| (path(one), path(other))).collect();
+    hide.found.targets = planned.targets.iter().map(path).collect();
+    hide.found.ids = planned.ids.iter().copied().collect();
+    Ok(Some(Arc::new(hide)))
 }
 
 /// Cgroups, if memory is limited and they can be had, and what holds it.

@@ -289,6 +289,10 @@ fn rules(text: &mut String, plan: &Plan, why: &Why<'_>) {
     if why.protected.is_empty() {
         line(text, "nothing");
     }
+    if let Some(hide) = &plan.hide {
+        text.push_str("\nhidden from tools and commands\n");
+        hide.patterns.iter().for_each(|pattern| row(text, "--hide", pattern));
+    }
     if plan.tier == Tier::Off {
         return;
     }

@@ -13,6 +13,7 @@ fn root(path: &str, writable: bool) -> PlannedRoot {
 fn plan(tier: Tier) -> Plan {
     Plan {
         journal: None,
+        hide: None,
         tier,
         network: Network::Loopback,
         answers_names: false,

@@ -23,12 +23,13 @@ use super::scratch::ScratchHold;
 use super::supervisor::wait_for;
 use super::sys::{self, SingleThread};
 use super::wire::{self, Event, Exit, Guard, Hello, Request, Run, receive_event};
+use crate::hide::GlobsOf;
 use crate::limits::{LAST_PROCESSES_MS, LAUNCHER_FAREWELL_MS, TRIAL_MS};
 
 /// The whole life of the launcher. Standard input is the socket to the server.
 ///
 /// Fails when the server cannot be spoken with; that walls cannot be built is told to the server.
-pub fn run(skips_of: SkipsOf) -> Result<(), Fault> {
+pub fn run(skips_of: SkipsOf, globs_of: GlobsOf) -> Result<(), Fault> {
     // What the server's client left open is nobody's business here.
     sys::close_from(3).step("close_range")?;
     let alone = SingleThread::check().step("count threads")?;
@@ -54,7 +55,7 @@ pub fn run(skips_of: SkipsOf) -> Result<(), Fault> {
         // namespaces the kernel does so.
         rustix::process::set_child_subreaper(Some(rustix::process::getpid())).step("PR_SET_CHILD_SUBREAPER")?;
     }
-    let built = Confinement::build(plan, alone, skips_of).and_then(|cells| {
+    let built = Confinement::build(plan, alone, skips_of, globs_of).and_then(|cells| {
         set_dumpable_behavior(DumpableBehavior::NotDumpable).step("PR_SET_DUMPABLE")?;
         Ok(Launcher { server: server.try_clone().step("dup")?, children, ground, cells, supervisors: HashSet::new() })
     });

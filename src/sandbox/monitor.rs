@@ -2,15 +2,18 @@
 
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use rustix::event::PollFlags;
 
 use super::broker::Broker;
 use super::intercept::Interceptor;
 use super::journaling::CommandJournal;
+use super::raw_string::RawString;
 use super::route_counters::RouteCounters;
 use super::supervisor_table::SupervisorLine;
 use super::wire::{Changed, Denied};
+use crate::hide::Hide;
 
 /// What the walls of one command need while it runs. Nothing, unless they say otherwise.
 pub trait Monitor {
@@ -36,6 +39,11 @@ pub trait Monitor {
     /// Ends the entry of the journal; the next one, if any, is called `next`. What was changed.
     fn end_entry(&mut self, _next: &str) -> Option<Changed> {
         None
+    }
+
+    /// What was refused because it is hidden, since this was asked before.
+    fn take_hidden(&mut self) -> Vec<RawString> {
+        Vec::new()
     }
 
     /// The command is over; `failed` if its program was. What the walls refused to it, as far as this process and who is
@@ -139,6 +147,7 @@ pub struct InView<'a> {
     /// The kernel's count of ways out that were not there, for all commands, and how far it was when this one began.
     refused: Option<(&'a RouteCounters, u64)>,
     broker: Served<'a>,
+    hide: Option<Arc<Hide>>,
 }
 
 impl<'a> InView<'a> {
@@ -148,9 +157,10 @@ impl<'a> InView<'a> {
         before: Option<u64>,
         interceptor: Option<Interceptor>,
         journal: Option<CommandJournal<'a>>,
+        hide: Option<Arc<Hide>>,
     ) -> Self {
         let refused = counters.and_then(|counters| Some((counters, before.or_else(|| counters.refused())?)));
-        Self { refused, broker: Served::new(interceptor, journal) }
+        Self { refused, broker: Served::new(interceptor, journal), hide }
     }
 }
 
@@ -164,7 +174,7 @@ impl Monitor for InView<'_> {
     }
 
     fn take(&mut self, from_program: OwnedFd) {
-        self.broker.begin(Broker::in_view(from_program));
+        self.broker.begin(Broker::in_view(from_program, self.hide.clone()));
     }
 
     fn has_to_look(&self) -> bool {
@@ -179,13 +189,18 @@ impl Monitor for InView<'_> {
         self.broker.end_entry(next)
     }
 
+    fn take_hidden(&mut self) -> Vec<RawString> {
+        self.broker.broker.as_mut().map(Broker::take_hidden).unwrap_or_default()
+    }
+
     fn close(&mut self, failed: bool, line: Option<&SupervisorLine>) -> Vec<Denied> {
         self.broker.look();
         self.broker.end();
         // First what was counted: a command that begins now is not the one that did it.
         let counted = failed && self.refused.is_some_and(|(counters, before)| counters.refused() > Some(before));
         let account = line.map(SupervisorLine::over).unwrap_or_default();
-        let mut denied: Vec<Denied> = account.appeared.into_iter().map(Denied::Protected).collect();
+        let mut denied = self.broker.broker.as_ref().map(|broker| broker.denied().to_vec()).unwrap_or_default();
+        denied.extend(account.appeared.into_iter().map(Denied::Protected));
         if counted && account.was_alone {
             denied.push(Denied::Network);
         }

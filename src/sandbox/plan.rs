@@ -118,6 +118,8 @@ pub struct Plan {
     /// Files below allowed directories that commands must not reach by any name: true path and which file. Only
     /// [`Tier::Namespaces`] can hide them.
     pub hidden: Vec<Place>,
+    /// What is hidden from commands by patterns, if anything is. Only [`Tier::Namespaces`] can.
+    pub hide: Option<PlannedHide>,
     /// Directories (or single files) that hold programs: read-only and executable, none of them need exist.
     pub system: Vec<RawString>,
     /// What of /etc everybody may read ([`super::landlock::public_entries`]), for [`Tier::Landlock`]: looked up by the
@@ -133,6 +135,16 @@ pub struct Plan {
     pub limits: Limits,
     /// Where what commands change is noted, if it is. Not in [`Tier::Off`], where nobody is asked before a change.
     pub journal: Option<PlannedJournal>,
+}
+
+/// What is hidden below the allowed directories ([`crate::hide::Hide`]).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlannedHide {
+    pub patterns: Vec<String>,
+    pub aliases: Vec<(RawString, RawString)>,
+    pub targets: Vec<RawString>,
+    /// Inode number and device.
+    pub ids: Vec<(u64, u64)>,
 }
 
 /// The journal of what commands change.

@@ -33,6 +33,7 @@ use super::sys::seccomp::can_answer_with;
 use super::sys::{self, SingleThread};
 use super::terminal;
 use super::vitals::Reporter;
+use super::walls::Walls;
 use super::wire::{
     ACCOUNT, Denied, Event, Exit, INTERRUPT, KILL, Request, STATUS, TERMINATE, receive_event, send_event,
 };
@@ -46,7 +47,7 @@ pub struct Supervisor<'a> {
     pub server: OwnedFd,
     /// How programs are started.
     pub start: &'a Start,
-    /// This process may be copied.
+    /// This process may be copied, until its program runs: then opens that wait may have threads (`opens/waiting`).
     pub alone: &'a SingleThread,
     /// What its walls need.
     pub monitor: Box<dyn Monitor + 'a>,
@@ -86,6 +87,7 @@ impl Supervisor<'_> {
         };
         let (birth, program_birth) =
             socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).step("socketpair")?;
+        let opens = self.start.walls.as_ref().map_or(Ok(false), Walls::hold_supervisor)?;
         let copy = match &self.group {
             Some(group) => sys::fork_into_group(self.alone, group.as_fd()),
             None => sys::fork(self.alone),
@@ -98,8 +100,16 @@ impl Supervisor<'_> {
             // What it does for the program from here on, it does with no more power than the program has.
             capabilities::drop_most().step("drop capabilities")?;
         }
-        let mut life =
-            Life { program, birth: Some(birth), master, exit: None, terminated: false, killed: false, over: None };
+        let mut life = Life {
+            program,
+            birth: Some(birth),
+            master,
+            exit: None,
+            terminated: false,
+            killed: false,
+            over: None,
+            opens,
+        };
         self.follow(request, &mut life, &children)?;
         let Some(exit) = life.exit else {
             self.monitor.end_entry("");
@@ -190,7 +200,8 @@ impl Supervisor<'_> {
                 Order::Tell(number) => reporter.ask(number),
                 Order::Account(number, next) => {
                     let changed = self.monitor.end_entry(&next);
-                    let _ = send_event(&self.server, &Event::Accounted { number, changed }, None);
+                    let hidden = self.monitor.take_hidden();
+                    let _ = send_event(&self.server, &Event::Accounted { number, changed, hidden }, None);
                 }
                 Order::Gone => {
                     self.kill_scope.signal(Signal::SIGKILL);
@@ -237,25 +248,10 @@ impl Supervisor<'_> {
             met.push(Denied::MachineMemory);
         }
         let bounded = limits.processes.filter(|_| self.start.tier == Tier::Namespaces);
-        if bounded.is_some_and(|most| !is_childless() && self.has_no_room(most)) {
+        if bounded.is_some_and(|most| !is_childless() && has_no_room(most)) {
             met.push(Denied::Processes);
         }
         met
-    }
-
-    /// Whether no process can be started in the place of the program that has ended, and one beside it.
-    fn has_no_room(&self, most: u64) -> bool {
-        let hard = getrlimit(Resource::Nproc).maximum;
-        let most = hard.map_or(most, |hard| hard.min(most));
-        let _ = setrlimit(Resource::Nproc, Rlimit { current: Some(most), maximum: hard });
-        let copies = [(); 2].map(|()| match sys::fork(self.alone) {
-            Ok(None) => sys::exit_now(0),
-            copy => copy,
-        });
-        copies.iter().flatten().flatten().for_each(|copy| {
-            let _ = waitpid(*copy, None);
-        });
-        copies.iter().any(|copy| copy.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock))
     }
 
     /// Hears from the program's side before it executes: a descriptor of its walls, a failure, or the end, which means
@@ -275,15 +271,13 @@ impl Supervisor<'_> {
                         "read the memory of the command (process_vm_readv), without which no calls are intercepted";
                     return Err(errno).step(step);
                 }
-                if !can_answer_with(&listener) {
-                    let step = "answer a call with a descriptor (SECCOMP_ADDFD_FLAG_SEND)";
-                    return Err(Fault::because(step, "the kernel does not have it; Linux 5.14 or newer has"));
-                }
+                can_answer(&listener, true)?;
                 self.monitor.take(listener);
                 rustix::io::write(birth, b"x").step("start the program")?;
                 Ok(())
             }
             Some((_, Some(descriptor))) => {
+                can_answer(&descriptor, life.opens)?;
                 self.monitor.take(descriptor);
                 Ok(())
             }
@@ -346,6 +340,27 @@ impl Supervisor<'_> {
     }
 }
 
+/// Whether no process can be started in the place of the program that has ended, and one beside it.
+fn has_no_room(most: u64) -> bool {
+    let hard = getrlimit(Resource::Nproc).maximum;
+    let most = hard.map_or(most, |hard| hard.min(most));
+    let _ = setrlimit(Resource::Nproc, Rlimit { current: Some(most), maximum: hard });
+    let copies = [(); 2].map(|()| sys::fork_to_end());
+    copies.iter().flatten().for_each(|copy| {
+        let _ = waitpid(*copy, None);
+    });
+    copies.iter().any(|copy| copy.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock))
+}
+
+/// Fails where calls that need it cannot be answered with descriptors.
+fn can_answer(listener: &OwnedFd, is_needed: bool) -> Result<(), Fault> {
+    if !is_needed || can_answer_with(listener) {
+        return Ok(());
+    }
+    let step = "answer a call with a descriptor (SECCOMP_ADDFD_FLAG_SEND)";
+    Err(Fault::because(step, "the kernel does not have it; Linux 5.14 or newer has"))
+}
+
 /// What the server wants of a command.
 enum Order {
     Nothing,
@@ -396,6 +411,8 @@ struct Life {
     /// SIGKILL was sent to it.
     killed: bool,
     over: Option<Denied>,
+    /// Its opens are made for it.
+    opens: bool,
 }
 
 /// Reaps whoever has ended, until it is the program's turn.

@@ -23,6 +23,8 @@ pub struct Walls {
     ruleset: Ruleset,
     /// For the supervisor, where it is bounded too.
     outer: Option<Ruleset>,
+    /// For one that opens in its command's place, else empty: the command's own, and the store of the journal.
+    rules_of_supervisor: Vec<Rule>,
     filter: Program,
     /// Instead, where calls over the network are intercepted.
     intercepting: Program,
@@ -35,7 +37,7 @@ impl Walls {
     /// For programs in the view. The launcher already lives there, so paths are as commands see them.
     ///
     /// Descriptors that a dry run got from other commands, through sockets, would lead past its overlays.
-    pub fn in_view(plan: &Plan, is_dry_run: bool) -> Result<Self, Fault> {
+    pub fn in_view(plan: &Plan, store: Option<BorrowedFd<'_>>, is_dry_run: bool) -> Result<Self, Fault> {
         let (abi, journaled) = (version()?, plan.journal.is_some());
         let mut rules = vec![open("/", Right::ReadExecute)?];
         for place in [view::TMP, view::home(plan), view::SHARED_MEMORY] {
@@ -65,14 +67,19 @@ impl Walls {
             refuse_tcp: false,
             abi,
         };
-        let ruleset = ruleset(&rules, options)?;
+        let entered = ruleset(&rules, options)?;
+        let store = store.map(|store| store.try_clone_to_owned().step("dup")).transpose()?;
+        rules.extend(store.map(|store| (store, Right::Write)));
+        let rules_of_supervisor = if plan.hide.is_some() { rules } else { Vec::new() };
         let unix = (scopes || !host) && !is_dry_run;
-        let rules = Rules { sockets: Sockets::Inet, unix, supervised: false, intercepted: false, journaled };
+        let opened = plan.hide.is_some();
+        let rules = Rules { sockets: Sockets::Inet, unix, supervised: false, intercepted: false, journaled, opened };
         // On a network of its own none leads elsewhere, whoever makes it.
         let sockets = if host || !can_fetch() { Sockets::Asked } else { Sockets::Inet };
         let intercepting = seccomp::filter(Rules { intercepted: true, sockets, ..rules });
-        let filter = seccomp::filter(rules);
-        Ok(Self { ruleset, outer: None, filter, intercepting, options, readable: Vec::new(), abi })
+        let (ruleset, filter) = (entered, seccomp::filter(rules));
+        let (outer, readable) = (None, Vec::new());
+        Ok(Self { ruleset, outer, rules_of_supervisor, filter, intercepting, options, readable, abi })
     }
 
     /// For programs on the system's own root.
@@ -110,10 +117,11 @@ impl Walls {
         // The allowed directories, which are asked about most, come first.
         let readable = rules.iter().rev().map(|(object, _)| true_path(object)).collect::<Result<_, _>>()?;
         let ruleset = ruleset(&rules, options)?;
-        let rules = Rules { sockets, unix: false, supervised: true, intercepted: false, journaled };
+        let rules = Rules { sockets, unix: false, supervised: true, intercepted: false, journaled, opened: false };
         let asked = if host { Sockets::Asked } else { sockets };
         let intercepting = seccomp::filter(Rules { intercepted: true, sockets: asked, ..rules });
-        Ok(Self { ruleset, outer, filter: seccomp::filter(rules), intercepting, options, readable, abi })
+        let (filter, rules_of_supervisor) = (seccomp::filter(rules), Vec::new());
+        Ok(Self { ruleset, outer, rules_of_supervisor, filter, intercepting, options, readable, abi })
     }
 
     /// The true paths of what programs may read on the system's own root, itself or below it; for the broker.
@@ -124,6 +132,20 @@ impl Walls {
     /// Version of Landlock that they are made for.
     pub fn abi(&self) -> u32 {
         self.abi
+    }
+
+    /// Puts a supervisor that opens in its command's place into a domain of the command's rules, and of what it needs itself: the store of
+    /// the journal, and what a program sets of its own in /proc before it executes. The command's domain will lie in it, so that it
+    /// may look at the command. Whether its command's opens are made by it.
+    pub fn hold_supervisor(&self) -> Result<bool, Fault> {
+        if self.rules_of_supervisor.is_empty() {
+            return Ok(false);
+        }
+        let own = (mount::open_path(Path::new("/proc"))?, Right::WriteFiles);
+        let rules = self.rules_of_supervisor.iter().chain([&own]).map(|(object, right)| (object.as_fd(), *right));
+        let ruleset = landlock::ruleset(&rules.collect::<Vec<_>>(), self.options);
+        let ruleset = ruleset.map_err(|error| Fault::because("Landlock", &error.to_string()))?;
+        ruleset.restrict().step("enter the Landlock domain").map(|()| true)
     }
 
     /// Puts a supervisor into a domain that its command's will lie in: signals of neither leave it. One that intercepts

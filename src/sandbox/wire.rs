@@ -175,6 +175,8 @@ pub enum Denied {
     Network,
     /// It wanted to reach what no rule of the operator allows.
     Blocked(Blocked),
+    /// It wanted to open, link or move what is hidden by a pattern, or to move what holds that.
+    Hidden(RawString),
     /// It wanted to change mode, owner, times or attributes of something that it may not change (path as the command
     /// gave it).
     Metadata(RawString),
@@ -288,7 +290,12 @@ pub enum Event {
         vitals: Option<Vitals>,
     },
     /// What the program changed until it was asked, since it was asked before.
-    Accounted { number: u64, changed: Option<Changed> },
+    Accounted {
+        number: u64,
+        changed: Option<Changed>,
+        /// As [`Denied::Hidden`].
+        hidden: Vec<RawString>,
+    },
     /// Of a dry run, before its last words: a file with a [`super::DryRunReport`] comes with it.
     WouldChange,
     /// The program was not started.

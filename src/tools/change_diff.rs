@@ -14,6 +14,9 @@ use crate::text::diff;
 use crate::text::encoding;
 use crate::text::escape::show_path;
 
+/// In the place of a difference.
+pub const HIDDEN: &str = "[hidden by the operator]\n";
+
 /// What stood at a place.
 #[derive(Debug)]
 pub enum Side {

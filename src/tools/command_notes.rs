@@ -1,6 +1,7 @@
 //! What is said about a command beside its output: how it ended, what ended with it, what the walls refused.
 
 use std::fmt::{self, Write as _};
+use std::path::Path;
 
 use super::services::Commands;
 use crate::error::Error;
@@ -20,6 +21,11 @@ pub fn exit_code(exit: Exit) -> i32 {
         Exit::Code(code) => code,
         Exit::Signal(signal) => 128 + signal,
     }
+}
+
+/// What is said of a place that is hidden by a pattern.
+pub fn hidden_note(place: &Path) -> String {
+    format!("hidden by the operator: `{}` (--hide); other ways do not lead there", show_path(place))
 }
 
 /// Lines in brackets below an output.
@@ -62,6 +68,7 @@ impl Notes {
                     "commands cannot change mode, owner, times or attributes of `{}`",
                     show_path(path.as_path())
                 )),
+                Denied::Hidden(path) => self.add(format_args!("{}", hidden_note(path.as_path()))),
                 Denied::Memory => self.add(format_args!(
                     "ended because its processes together held more memory than a command may; only the operator can \
                      raise that (--limit-memory-bytes)"
@@ -194,6 +201,10 @@ mod tests {
             "(no output)\n[ended because its processes together held more memory than a command may; only the operator \
              can raise that (--limit-memory-bytes)]\n[`/w/.git/hooks` is protected: what the command put there was moved \
              aside (.set-aside); the operator decides that (--protect, --unprotect)]\n[exit code: 137]"
+        );
+        assert_eq!(
+            said(Tier::Namespaces, Network::None, &[Denied::Hidden("/w/.env".into())]),
+            "(no output)\n[hidden by the operator: `/w/.env` (--hide); other ways do not lead there]\n[exit code: 137]"
         );
         assert_eq!(
             said(Tier::Namespaces, Network::None, &[Denied::Repeated, Denied::Unwatched("inotify: full".into())]),

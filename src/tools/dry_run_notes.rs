@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::Context;
-use super::change_diff::{Side, between, shown};
+use super::change_diff::{HIDDEN, Side, between, shown};
 use super::change_notes::{Counts, NAMED, name, verb};
 use crate::error::Error;
 use crate::journal::Change;
@@ -55,7 +55,9 @@ pub fn would_change(context: &Context<'_>, report: DryRunReport) -> Result<(Stri
             return Err(Error::Cancelled);
         }
         let mut text = format!("{}\n", words(told));
-        if told.change != Change::Metadata {
+        if context.services.policy.hides(told.path.as_path()) {
+            text.push_str(HIDDEN);
+        } else if told.change != Change::Metadata {
             let [before, after] = [&told.before, &told.after].map(|content| side(&report, content));
             text.push_str(&between(&name(told.path.as_path(), below), before, after));
         }

@@ -5,12 +5,12 @@ use std::fmt::Write as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::change_diff::{difference, shown};
+use super::change_diff::{HIDDEN, difference, shown};
 use super::change_notes::{Call, Names, gone, journal};
 use super::python::Open;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
-use crate::journal::{Entry, Journal};
+use crate::journal::{Change, Entry, Journal, Place};
 use crate::limits::MAX_LISTED_CALLS;
 
 /// Calls where nothing is said.
@@ -91,11 +91,17 @@ fn alone(context: &Context<'_>, journal: &Journal, entry: &Entry) -> Result<Repl
     let names = Names::new(context.services, journal);
     let changes = journal.store.changes(entry);
     let versions = journal.store.versions(entry.number)?;
-    let one = |change| {
+    let is_hidden = |place: &Place| context.services.policy.hides(&journal.store.path(place));
+    let one = |change: &(Place, Change)| {
         if context.cancel.is_cancelled() {
             return Err(Error::Cancelled);
         }
-        let difference = difference(&names, &versions, change, &context.room())?;
+        let was_hidden = matches!(&change.1, Change::Renamed { from } if is_hidden(from));
+        let difference = if was_hidden || is_hidden(&change.0) {
+            HIDDEN.to_owned()
+        } else {
+            difference(&names, &versions, change, &context.room())?
+        };
         Ok(format!("{}\n{difference}", names.change(change)))
     };
     let text = shown(changes.len(), changes.iter().map(one))?;

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::cell_notes::{Surroundings, hints};
 use super::change_notes::changes_told;
+use super::command_notes::hidden_note;
 use super::python::{Open, absolute, has_network, host, note_written, seconds, session, shown};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
@@ -146,6 +147,10 @@ fn reply(
     for blocked in &cell.blocked {
         note(&blocked.url(), None, Touch::Denied);
         notes.push(blocked.to_string());
+    }
+    for hidden in &cell.hidden {
+        note(hidden.as_path(), None, Touch::Denied);
+        notes.push(hidden_note(hidden.as_path()));
     }
     if cell.unshown > 0 {
         notes.push(format!("{} more values were displayed", cell.unshown));

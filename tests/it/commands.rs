@@ -50,6 +50,7 @@ impl Shell {
         let scratch = Scratch::create(tree.path()).unwrap();
         let plan = Plan {
             journal: None,
+            hide: None,
             tier: Tier::Off,
             network: Network::Host,
             answers_names: false,

@@ -186,6 +186,7 @@ impl Net {
         let program = if setting.kept { started_without(calls, tree.path(), &program) } else { program };
         let plan = Plan {
             journal: None,
+            hide: None,
             tier: setting.tier,
             network: setting.network,
             answers_names: false,

@@ -28,7 +28,7 @@ const LAYERS: [&[&str]; 22] = [
     &["documents", "edit", "fs", "exec", "record", "schema", "telemetry"],
     &["policy", "sandbox", "pattern", "text", "protocol", "outbound", "egress"],
     &["journal"],
-    &["budget", "removal", "sinks"],
+    &["budget", "hide", "removal", "sinks"],
     &["cancel", "mounts"],
     &["limits"],
 ];

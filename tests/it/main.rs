@@ -13,6 +13,7 @@
 //! | `edits` | the folders of `testdata/edits` through the program |
 //! | `derived` | documents and lists that follow from the declarations, and rules over all tools |
 //! | `documents` | pictures and documents, and the process that reads them |
+//! | `hide` | what the operator hides by patterns, from tools and commands |
 //! | `http` | the same protocol over HTTP: who is let in, what floods cost, WebSocket, pages |
 //! | `readme` | what README.md says: each block run, the picture, the links |
 //! | `interception` | commands whose calls over the network are led elsewhere |
@@ -43,6 +44,7 @@ mod documents;
 mod edits;
 mod escapes;
 mod harness;
+mod hide;
 mod http;
 mod interception;
 mod laws;

@@ -81,6 +81,7 @@ impl Cell {
         };
         let plan = Plan {
             journal: None,
+            hide: None,
             tier: setting.0,
             network: if setting.0 == Tier::Off { Network::Host } else { Network::None },
             answers_names: false,

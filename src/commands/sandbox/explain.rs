@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::Result;
 
 use crate::cli::Options;
-use crate::compose::{alone, linked_git, plan};
+use crate::compose::{alone, in_history, linked_git, plan};
 use crate::config::Config;
 use crate::policy::{Cause, Policy};
 use crate::sandbox::Tier;
@@ -32,6 +32,9 @@ pub fn explain(options: &Options) -> Result<String> {
     let mut text = text(&plan, standing, &why);
     for (_, words) in linked_git::lines(policy, plan.tier).into_iter().filter(|(is_warning, _)| *is_warning) {
         let _ = writeln!(text, "  {words}");
+    }
+    for path in policy.hidden_by_patterns().iter().flat_map(|hide| &hide.found.tracked) {
+        let _ = writeln!(text, "  {}", in_history(path));
     }
     if policy.repositories().found().is_partial {
         text.push_str("  git repositories that lie deep, or after many directories, have not been looked for\n");

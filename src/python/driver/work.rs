@@ -131,6 +131,7 @@ impl Kernel for Driver {
             changed.settled = std::mem::take(&mut changed.settled).after(settled);
         }
         cell.blocked = self.line.resident.blocked();
+        cell.hidden = self.line.resident.take_hidden();
         let mut shared = self.line.lock();
         cell.ended = shared.ended;
         cell.late = shared.late.take();

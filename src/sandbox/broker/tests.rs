@@ -35,8 +35,14 @@ fn confined<T: Send>(
         let (send, receive) = mpsc::channel();
         let acting = scope.spawn(move || {
             rustix::thread::set_no_new_privs(true).unwrap();
-            let rules =
-                Rules { sockets: Sockets::None, unix: false, supervised: true, intercepted: false, journaled: false };
+            let rules = Rules {
+                sockets: Sockets::None,
+                unix: false,
+                supervised: true,
+                intercepted: false,
+                journaled: false,
+                opened: false,
+            };
             send.send(install_with_listener(&filter(rules)).unwrap()).unwrap();
             act()
         });

@@ -7,7 +7,7 @@
 mod mutation;
 mod place;
 
-use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -58,6 +58,11 @@ impl Journal {
             store.keeping.skips = Some(skips);
         }
         Ok(Self { store, roots, drops: planned.drops })
+    }
+
+    /// The directory of the store.
+    pub fn store(&self) -> BorrowedFd<'_> {
+        self.store.handle()
     }
 
     /// Somebody who notes what one command changes, in an entry that begins with the first change.

@@ -4,6 +4,7 @@
 //! the rest, but for pointers, of which it only matters whether they are 0.
 
 mod journaled;
+mod opened;
 
 use libc::c_long;
 
@@ -38,6 +39,8 @@ pub struct Rules {
     pub intercepted: bool,
     /// Whether what it changes is noted before it does ([`crate::sandbox::journaling`]).
     pub journaled: bool,
+    /// Whether its opens, links and renames are made for it ([`crate::sandbox::opens`]).
+    pub opened: bool,
 }
 
 /// What the caller gets.
@@ -138,6 +141,9 @@ pub(super) fn lines(rules: Rules) -> Vec<Line> {
         (_, true) => &[NotIn(0, ALL, &[UNIX, INET, INET6, NETLINK])],
     };
     lines.push(line(&[libc::SYS_socket], families, EACCES, "a family that is not allowed"));
+    if rules.opened {
+        lines.extend(opened::LINES);
+    }
     if rules.journaled {
         lines.extend(journaled::LINES);
     }

@@ -19,10 +19,22 @@ const EPROTONOSUPPORT: u32 = errno(libc::EPROTONOSUPPORT);
 /// Bits that the kernel drops from an `int`, which must make no difference.
 const DROPPED: u64 = 0xdead_beef_0000_0000;
 
-const ENCLOSED: Rules =
-    Rules { sockets: Sockets::Inet, unix: true, supervised: false, intercepted: false, journaled: false };
-const SUPERVISED: Rules =
-    Rules { sockets: Sockets::None, unix: false, supervised: true, intercepted: false, journaled: false };
+const ENCLOSED: Rules = Rules {
+    sockets: Sockets::Inet,
+    unix: true,
+    supervised: false,
+    intercepted: false,
+    journaled: false,
+    opened: false,
+};
+const SUPERVISED: Rules = Rules {
+    sockets: Sockets::None,
+    unix: false,
+    supervised: true,
+    intercepted: false,
+    journaled: false,
+    opened: false,
+};
 
 fn all_rules() -> Vec<Rules> {
     usual_rules().into_iter().flat_map(|rules| [rules, Rules { intercepted: true, ..rules }]).collect()
@@ -32,7 +44,7 @@ fn usual_rules() -> Vec<Rules> {
     let mut all = Vec::new();
     for sockets in [Sockets::None, Sockets::Inet] {
         for (unix, supervised) in [(false, false), (false, true), (true, false), (true, true)] {
-            all.push(Rules { sockets, unix, supervised, intercepted: false, journaled: false });
+            all.push(Rules { sockets, unix, supervised, intercepted: false, journaled: false, opened: false });
         }
     }
     all

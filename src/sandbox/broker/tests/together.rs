@@ -46,8 +46,14 @@ fn an_answer_that_nobody_waits_for_is_not_found() {
     thread::scope(|scope| {
         scope.spawn(move || {
             rustix::thread::set_no_new_privs(true).unwrap();
-            let rules =
-                Rules { sockets: Sockets::None, unix: false, supervised: true, intercepted: false, journaled: false };
+            let rules = Rules {
+                sockets: Sockets::None,
+                unix: false,
+                supervised: true,
+                intercepted: false,
+                journaled: false,
+                opened: false,
+            };
             send.send(install_with_listener(&filter(rules)).unwrap()).unwrap();
             wait.recv().unwrap_err();
         });
@@ -61,7 +67,14 @@ fn an_answer_that_nobody_waits_for_is_not_found() {
 #[test]
 fn a_second_listener_is_refused() {
     let tree = Tree::new();
-    let rules = Rules { sockets: Sockets::None, unix: false, supervised: true, intercepted: false, journaled: false };
+    let rules = Rules {
+        sockets: Sockets::None,
+        unix: false,
+        supervised: true,
+        intercepted: false,
+        journaled: false,
+        opened: false,
+    };
     let (second, _) = tree.confined(|| install_with_listener(&filter(rules)).map_err(|error| error.raw_os_error()));
     assert_eq!(second.unwrap_err(), Some(libc::EBUSY));
 }

@@ -1,0 +1,390 @@
+//! What the operator hides from agents by patterns (`--hide`), whatever has such a name and whenever it gets it.
+//!
+//! A *place* is a true position: the canonical path of an allowed directory and real names below it.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "looks below the allowed directories by handles, for what is hidden there"
+)]
+
+use std::collections::BTreeSet;
+use std::ffi::{CStr, OsStr};
+use std::fmt;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, fstat, openat, statat};
+use rustix::io::Errno;
+
+use crate::limits::{MAX_HIDDEN_DEPTH, MAX_HIDDEN_LINKS, MAX_INDEX_BYTES, MAX_TRACKED_HIDDEN};
+use crate::mounts::{self, Mount, Position};
+
+/// Whether one of several globs matches a path.
+pub type Globs = Arc<dyn Fn(&[u8]) -> bool + Send + Sync>;
+/// Makes them, whatever the case of letters; the reason if they are none.
+pub type GlobsOf = fn(&[String]) -> Result<Globs, String>;
+
+/// A device and an inode number.
+type Id = (u64, u64);
+
+const LIST: OFlags =
+    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
+
+/// What is hidden below some directories.
+pub struct Hide {
+    roots: Vec<PathBuf>,
+    /// Of names at any depth.
+    names: Option<Globs>,
+    /// Of paths below a root.
+    places: Option<Globs>,
+    pub found: Found,
+    /// A device says nothing: an overlay has others than what lies below it.
+    pub on_any_device: bool,
+}
+
+/// What was found at the start beside names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    /// Directories that are the same by mounts, in pairs.
+    pub aliases: Vec<(PathBuf, PathBuf)>,
+    /// Where links of hidden names led, and other names of hidden files.
+    pub targets: Vec<PathBuf>,
+    /// Hidden files that had another name as well.
+    pub ids: BTreeSet<Id>,
+    /// Hidden files that are in the index of a git repository, the first ones.
+    pub tracked: Vec<PathBuf>,
+}
+
+impl fmt::Debug for Hide {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Hide").field("roots", &self.roots).field("found", &self.found).finish_non_exhaustive()
+    }
+}
+
+impl Hide {
+    /// Patterns as the operator gave them: without a slash a name at any depth, with one a path below a root.
+    pub fn new(patterns: &[String], roots: Vec<PathBuf>, globs_of: GlobsOf) -> Result<Self, String> {
+        let (mut names, mut places) = (Vec::new(), Vec::new());
+        for pattern in patterns {
+            match Self::meant(pattern, &roots)? {
+                Meant::Name(glob) => names.push(glob),
+                Meant::Place(glob) => places.push(glob),
+            }
+        }
+        let globs = |all: &[String]| if all.is_empty() { Ok(None) } else { globs_of(all).map(Some) };
+        let (names, places) = (globs(&names)?, globs(&places)?);
+        let hide = Self { roots, names, places, found: Found::default(), on_any_device: false };
+        let is_named = |root: &Path| root.file_name().is_some_and(|name| hide.names_entry(name.as_bytes()));
+        if let Some(root) = hide.roots.iter().find(|root| is_named(root) || hide.hides(root)) {
+            let root = root.display();
+            return Err(format!(
+                "it would hide `{root}`, an allowed directory; name what is in it, or do not allow it"
+            ));
+        }
+        Ok(hide)
+    }
+
+    fn meant(pattern: &str, roots: &[PathBuf]) -> Result<Meant, String> {
+        let mut glob = pattern;
+        if glob.starts_with('/') {
+            let below = roots.iter().filter_map(|root| glob.strip_prefix(root.to_str()?)?.strip_prefix('/'));
+            let shortest = below.min_by_key(|below| below.len());
+            glob = shortest.ok_or_else(|| format!("`{pattern}` is a path in no allowed directory"))?;
+            return Ok(Meant::Place(without_end(glob).to_owned()));
+        }
+        if let Some(anchored) = glob.strip_prefix("./") {
+            return Ok(Meant::Place(without_end(anchored).to_owned()));
+        }
+        glob = without_end(glob);
+        while let Some(anywhere) = glob.strip_prefix("**/") {
+            glob = anywhere;
+        }
+        Ok(if glob.contains('/') { Meant::Place(glob.to_owned()) } else { Meant::Name(glob.to_owned()) })
+    }
+
+    /// Whether an entry of a directory that is not hidden has a hidden name, wherever that lies.
+    pub fn names_entry(&self, name: &[u8]) -> bool {
+        self.names.as_ref().is_some_and(|names| names(name))
+    }
+
+    /// Whether names alone do not say it.
+    pub fn asks_for_places(&self) -> bool {
+        self.places.is_some() || !self.found.targets.is_empty() || !self.found.aliases.is_empty()
+    }
+
+    /// Whether a place is hidden, or lies in a directory that is.
+    pub fn hides(&self, place: &Path) -> bool {
+        self.is_at(place, true)
+    }
+
+    /// The same by its path and not by names alone: elsewhere it would be seen.
+    fn hides_by_place(&self, place: &Path) -> bool {
+        self.is_at(place, false)
+    }
+
+    fn is_at(&self, place: &Path, with_names: bool) -> bool {
+        let elsewhere = self.found.aliases.iter().flat_map(|(one, other)| [(one, other), (other, one)]);
+        self.matches(place, with_names)
+            || elsewhere
+                .filter_map(|(here, there)| Some(there.join(place.strip_prefix(here).ok()?)))
+                .any(|place| self.matches(&place, with_names))
+    }
+
+    fn matches(&self, place: &Path, with_names: bool) -> bool {
+        let names = self.names.as_ref().filter(|_| with_names);
+        let one = |below: &[u8]| {
+            let mut start = 0;
+            memchr::memchr_iter(b'/', below).chain([below.len()]).any(|end| {
+                let name = &below[start..end];
+                start = end + 1;
+                !name.is_empty()
+                    && (names.is_some_and(|names| names(name))
+                        || self.places.as_ref().is_some_and(|places| places(&below[..end])))
+            })
+        };
+        self.found.targets.iter().any(|target| place.starts_with(target))
+            || self.roots.iter().filter_map(|root| place.strip_prefix(root).ok()).any(|p| one(p.as_os_str().as_bytes()))
+    }
+
+    /// Whether this is a file that had a hidden name beside another one at the start.
+    pub fn is_known(&self, (device, inode): Id) -> bool {
+        if self.on_any_device { self.may_be_known(inode) } else { self.found.ids.contains(&(inode, device)) }
+    }
+
+    /// The same by what a directory says of an entry.
+    pub fn may_be_known(&self, inode: u64) -> bool {
+        self.found.ids.range((inode, 0)..=(inode, u64::MAX)).next().is_some()
+    }
+
+    /// Whether a directory holds something hidden; with `by_place` only what would be seen if the directory were elsewhere. Yes where
+    /// that cannot be known.
+    pub fn holds_hidden(&self, dir: impl AsFd, name: &OsStr, place: &Path, by_place: bool) -> bool {
+        if by_place && !self.asks_for_places() {
+            return false;
+        }
+        let Ok(top) = openat(dir, name, LIST, Mode::empty()) else { return true };
+        let is_hidden = |entry: &Below<'_>| {
+            if by_place { self.hides_by_place(entry.place) } else { self.is_hidden_entry(entry) }
+        };
+        !matches!(
+            each_below(top, place, &mut |entry| if is_hidden(entry) { Next::Stop } else { Next::Enter }),
+            Ok(true)
+        )
+    }
+
+    fn is_hidden_entry(&self, entry: &Below<'_>) -> bool {
+        self.names_entry(entry.name.to_bytes())
+            || self.asks_for_places() && self.hides(entry.place)
+            || self.may_be_known(entry.inode) && entry.id().is_none_or(|id| self.is_known(id))
+    }
+
+    /// Looks below the roots, each open, for what names alone do not say.
+    pub fn survey<'a>(&mut self, roots: impl Iterator<Item = (&'a Path, BorrowedFd<'a>)>) -> Result<(), String> {
+        let table = mounts::table().map_err(|error| format!("what is mounted cannot be known: {error}"))?;
+        self.found.aliases = aliases(&self.roots, &table);
+        let (mut found, mut hidden) = (Found::default(), Vec::new());
+        let roots: Vec<_> = roots.collect();
+        for &(place, root) in &roots {
+            let Ok(top) = openat(root, ".", LIST, Mode::empty()) else { continue };
+            let mut inside = None::<PathBuf>;
+            let walked = each_below(top, place, &mut |entry| {
+                inside = inside.take().filter(|dir| entry.place.starts_with(dir));
+                if inside.is_none() && !self.is_hidden_entry(entry) {
+                    return Next::Enter;
+                }
+                match entry.kind {
+                    FileType::Directory if inside.is_none() => inside = Some(entry.place.to_owned()),
+                    FileType::Symlink => found.targets.extend(self.led_to(entry.place)),
+                    FileType::RegularFile => {
+                        hidden.push(entry.place.to_owned());
+                        note_link(&mut found.ids, statat(entry.dir, entry.name, AtFlags::SYMLINK_NOFOLLOW));
+                    }
+                    _ => {}
+                }
+                if found.ids.len() > MAX_HIDDEN_LINKS { Next::Stop } else { Next::Enter }
+            });
+            if let Ok(false) = walked {
+                return Err(format!("more than {MAX_HIDDEN_LINKS} hidden files have other names (hard links), too"));
+            }
+        }
+        for target in &found.targets {
+            note_link(&mut found.ids, statat(CWD, target, AtFlags::SYMLINK_NOFOLLOW));
+        }
+        found.tracked = tracked(&self.roots, &hidden);
+        self.found = Found { aliases: std::mem::take(&mut self.found.aliases), ..found };
+        self.find_other_names(&roots);
+        Ok(())
+    }
+
+    /// What is changed under another name of a hidden file is told by its place.
+    fn find_other_names(&mut self, roots: &[(&Path, BorrowedFd<'_>)]) {
+        if self.found.ids.is_empty() {
+            return;
+        }
+        let mut others = Vec::new();
+        for &(place, root) in roots {
+            let Ok(top) = openat(root, ".", LIST, Mode::empty()) else { continue };
+            let _ = each_below(top, place, &mut |entry| {
+                let is_other = self.may_be_known(entry.inode) && entry.id().is_some_and(|id| self.is_known(id));
+                if is_other && !self.hides(entry.place) {
+                    others.push(entry.place.to_owned());
+                }
+                Next::Enter
+            });
+        }
+        self.found.targets.extend(others);
+    }
+
+    /// Where a link of a hidden name leads, if that can be hidden as well: not above an allowed directory.
+    fn led_to(&self, link: &Path) -> Option<PathBuf> {
+        let target = std::fs::canonicalize(link).ok()?;
+        let is_in = self.roots.iter().any(|root| target.starts_with(root));
+        (is_in && !self.roots.iter().any(|root| root.starts_with(&target))).then_some(target)
+    }
+}
+
+enum Meant {
+    Name(String),
+    Place(String),
+}
+
+/// A pattern of a directory without what says that all in it is meant, which is so anyway.
+fn without_end(glob: &str) -> &str {
+    let mut glob = glob.trim_end_matches('/');
+    while let Some(dir) = glob.strip_suffix("/**") {
+        glob = dir.trim_end_matches('/');
+    }
+    glob
+}
+
+fn note_link(ids: &mut BTreeSet<Id>, stat: Result<rustix::fs::Stat, Errno>) {
+    if let Ok(stat) = stat
+        && stat.st_nlink > 1
+    {
+        ids.insert((stat.st_ino, stat.st_dev));
+    }
+}
+
+/// Directories that are the same because something is mounted twice, as far as they are seen below the roots.
+fn aliases(roots: &[PathBuf], table: &[Mount]) -> Vec<(PathBuf, PathBuf)> {
+    let of_roots = roots.iter().filter_map(|root| Some((root.clone(), Position::of(root, table)?)));
+    let inside = table.iter().filter(|mount| roots.iter().any(|root| mount.place.starts_with(root)));
+    let begins: Vec<_> = of_roots.chain(inside.map(|mount| (mount.place.clone(), mount.position()))).collect();
+    let mut aliases = Vec::new();
+    for (place, position) in &begins {
+        let same = begins.iter().filter_map(|(above, other)| Some(above.join(position.below(other)?)));
+        let same = same.filter(|same| same != place).map(|same| (place.clone(), same));
+        aliases.extend(same);
+    }
+    aliases.dedup();
+    aliases
+}
+
+/// An entry that a walk came upon.
+struct Below<'a> {
+    dir: BorrowedFd<'a>,
+    name: &'a CStr,
+    place: &'a Path,
+    kind: FileType,
+    inode: u64,
+}
+
+impl Below<'_> {
+    fn id(&self) -> Option<Id> {
+        statat(self.dir, self.name, AtFlags::SYMLINK_NOFOLLOW).ok().map(|stat| (stat.st_dev, stat.st_ino))
+    }
+}
+
+enum Next {
+    /// On, and into it if it is a directory.
+    Enter,
+    Stop,
+}
+
+/// Visits all below a directory, following nothing. Whether it came to the end; an error if something could not be looked at.
+fn each_below(top: OwnedFd, place: &Path, visit: &mut dyn FnMut(&Below<'_>) -> Next) -> io::Result<bool> {
+    let mut fault = None;
+    let mut stack = vec![(Dir::new(top)?, place.to_owned())];
+    while let Some((dir, place)) = stack.last_mut() {
+        let Some(entry) = dir.read() else {
+            stack.pop();
+            continue;
+        };
+        let entry = entry?;
+        let (name, mut kind) = (entry.file_name(), entry.file_type());
+        if matches!(name.to_bytes(), b"." | b"..") {
+            continue;
+        }
+        let fd = dir.fd()?;
+        if kind == FileType::Unknown {
+            kind =
+                statat(fd, name, AtFlags::SYMLINK_NOFOLLOW).map_or(kind, |stat| FileType::from_raw_mode(stat.st_mode));
+        }
+        let below = place.join(OsStr::from_bytes(name.to_bytes()));
+        let found = Below { dir: fd, name, place: &below, kind, inode: entry.ino() };
+        if let Next::Stop = visit(&found) {
+            return Ok(false);
+        }
+        if kind != FileType::Directory {
+            continue;
+        }
+        match enter(fd, name) {
+            Ok(Some(_)) if stack.len() >= MAX_HIDDEN_DEPTH => fault = Some(Errno::NAMETOOLONG),
+            Ok(Some(opened)) => stack.push((Dir::new(opened)?, below)),
+            Ok(None) => {}
+            Err(errno) => fault = Some(errno),
+        }
+    }
+    fault.map_or(Ok(true), |errno| Err(errno.into()))
+}
+
+/// `None` if it is gone, no directory any more, or of the kernel's own filesystems.
+fn enter(dir: BorrowedFd<'_>, name: &CStr) -> Result<Option<OwnedFd>, Errno> {
+    let opened = match openat(dir, name, LIST, Mode::empty()) {
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(None),
+        opened => opened?,
+    };
+    let is_mounted = fstat(&opened)?.st_dev != fstat(dir)?.st_dev;
+    Ok((!is_mounted || !mounts::is_kernels(&opened).unwrap_or(true)).then_some(opened))
+}
+
+/// Those that the index of the git repository above them names, the first ones. Index files of version 4 shorten names, so they tell less.
+fn tracked(roots: &[PathBuf], hidden: &[PathBuf]) -> Vec<PathBuf> {
+    let mut indexes: Vec<(&Path, Vec<u8>)> = Vec::new();
+    let mut found = Vec::new();
+    for path in hidden {
+        let above = path.ancestors().skip(1).filter(|dir| roots.iter().any(|root| dir.starts_with(root)));
+        for dir in above {
+            if !indexes.iter().any(|(known, _)| *known == dir) {
+                indexes.push((dir, index(dir)));
+            }
+            let (Some((_, index)), Ok(below)) =
+                (indexes.iter().find(|(known, _)| *known == dir), path.strip_prefix(dir))
+            else {
+                continue;
+            };
+            let entry = [below.as_os_str().as_bytes(), b"\0"].concat();
+            if memchr::memmem::find(index, &entry).is_some() {
+                found.push(path.clone());
+                break;
+            }
+        }
+        if found.len() >= MAX_TRACKED_HIDDEN {
+            break;
+        }
+    }
+    found
+}
+
+/// The index of a repository that has its directory here; nothing if there is none that can be read.
+fn index(dir: &Path) -> Vec<u8> {
+    let path = dir.join(".git/index");
+    let is_small =
+        std::fs::symlink_metadata(&path).is_ok_and(|found| found.is_file() && found.len() <= MAX_INDEX_BYTES);
+    if is_small { std::fs::read(&path).unwrap_or_default() } else { Vec::new() }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,93 @@
+use std::fs;
+use std::os::fd::AsFd as _;
+
+use super::*;
+use pretty_assertions::assert_eq;
+
+/// Names with one `*` in them, and paths that are whole.
+fn globs_of(globs: &[String]) -> Result<Globs, String> {
+    if globs.iter().any(String::is_empty) {
+        return Err("a glob is empty".to_owned());
+    }
+    let globs = globs.to_vec();
+    Ok(Arc::new(move |path| {
+        globs.iter().any(|glob| match glob.split_once('*') {
+            Some((head, tail)) => path.starts_with(head.as_bytes()) && path.ends_with(tail.as_bytes()),
+            None => path == glob.as_bytes(),
+        })
+    }))
+}
+
+fn hide(patterns: &[&str]) -> Result<Hide, String> {
+    let patterns: Vec<String> = patterns.iter().map(|pattern| (*pattern).to_owned()).collect();
+    Hide::new(&patterns, vec!["/w".into(), "/w/in/ner".into()], globs_of)
+}
+
+#[test]
+fn a_pattern_is_a_name_anywhere_or_a_path_in_an_allowed_directory() {
+    let hide = hide(&[".env", "*.pem", "a/b", "**/keys/", "./top", "/w/x/y", "deep/er/**"]).unwrap();
+    let hidden = [
+        "/w/.env",
+        "/w/s/.env",
+        "/w/.env/x",
+        "/w/k.pem/z",
+        "/w/a/b",
+        "/w/in/ner/a/b/c",
+        "/w/q/keys/k",
+        "/w/top",
+        "/w/x/y",
+    ];
+    assert_eq!(hidden.map(|place| hide.hides(Path::new(place))), [true; 9]);
+    assert!(hide.hides(Path::new("/w/deep/er")));
+    let seen = ["/w", "/w/env", "/w/s/a/b", "/w/s/top", "/x/.env", "/w/s/x/y", "/w/deep", "/w/a"];
+    assert_eq!(seen.map(|place| hide.hides(Path::new(place))), [false; 8]);
+    assert_eq!(["/w/.env", "/w/a/b"].map(|place| hide.hides_by_place(Path::new(place))), [false, true]);
+}
+
+#[test]
+fn what_would_hide_an_allowed_directory_is_refused() {
+    let refused = |pattern| hide(&[pattern]).unwrap_err();
+    let whole = |root| format!("it would hide `{root}`, an allowed directory; name what is in it, or do not allow it");
+    assert_eq!(["w", "in", "in/ner", "*"].map(refused), ["/w", "/w/in/ner", "/w/in/ner", "/w"].map(whole));
+    assert_eq!(refused("/etc/passwd"), "`/etc/passwd` is a path in no allowed directory");
+    assert_eq!(refused(""), "a glob is empty");
+}
+
+#[test]
+fn what_is_mounted_twice_is_hidden_at_both_places() {
+    let mut hide = hide(&["a/b", "keys"]).unwrap();
+    let table =
+        b"1 0 8:1 / / rw - ext4 a rw\n2 1 8:1 /w/a /w/again rw - ext4 a rw\n3 1 8:1 /w/keys /w/in/ner rw - ext4 a rw\n";
+    hide.found.aliases = aliases(&hide.roots, &mounts::parse(table).unwrap());
+    let places = ["/w/again/b", "/w/again/c", "/w/in/ner/k", "/w/a/b"];
+    assert_eq!(places.map(|place| hide.hides(Path::new(place))), [true, false, true, true]);
+}
+
+#[test]
+fn a_survey_finds_other_names_and_where_links_lead() {
+    let tree = tempfile::tempdir().unwrap();
+    let root = fs::canonicalize(tree.path()).unwrap();
+    fs::create_dir_all(root.join("keys/d")).unwrap();
+    fs::create_dir_all(root.join(".git")).unwrap();
+    for name in [".env", "keys/d/k", "real", "plain"] {
+        fs::write(root.join(name), "x").unwrap();
+    }
+    fs::hard_link(root.join("keys/d/k"), root.join("other")).unwrap();
+    std::os::unix::fs::symlink("../real", root.join("keys/link")).unwrap();
+    fs::write(root.join(".git/index"), b"DIRC\0.env\0src/x\0").unwrap();
+    let patterns = [".env".to_owned(), "keys".to_owned()];
+    let mut hide = Hide::new(&patterns, vec![root.clone()], globs_of).unwrap();
+    let open = fs::File::open(&root).unwrap();
+    hide.survey([(&*root, open.as_fd())].into_iter()).unwrap();
+    let id = rustix::fs::stat(root.join("other")).unwrap();
+    let found = Found {
+        aliases: Vec::new(),
+        targets: vec![root.join("real"), root.join("other")],
+        ids: [(id.st_ino, id.st_dev)].into(),
+        tracked: vec![root.join(".env")],
+    };
+    assert_eq!(hide.found, found);
+    assert!(hide.is_known((id.st_dev, id.st_ino)) && !hide.is_known((id.st_dev + 1, id.st_ino)));
+    let holds = |name: &str, by_place| hide.holds_hidden(&open, OsStr::new(name), &root.join(name), by_place);
+    assert_eq!([holds("keys", false), holds(".git", false), holds("keys", true)], [true, false, false]);
+}

@@ -1,0 +1,103 @@
+//! Opens that wait for somebody else: of a FIFO for its other end, of a file for the end of a lease. Each has a thread.
+#![expect(clippy::disallowed_methods, reason = "opens what the command named, in its place")]
+
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{Builder, JoinHandle};
+
+use rustix::fs::{CWD, Mode, OFlags, openat};
+use rustix::io::Errno;
+
+use super::walk::{Asker, link};
+use crate::limits::{MAX_WAITING_OPENS, WAITING_OPEN_STACK_BYTES};
+use crate::sandbox::sys::seccomp::{Notification, answer_with, respond, still_valid};
+use crate::sandbox::sys::wakeups;
+
+/// What a kernel says to itself: the call is made again behind a handler that wants it so (`linux/errno.h`).
+const RESTART: i32 = 512;
+
+/// Those of one command.
+#[derive(Debug, Default)]
+pub(super) struct Waiting(Vec<Waiter>);
+
+#[derive(Debug)]
+struct Waiter {
+    id: u64,
+    asker: Asker,
+    is_given_up: Arc<AtomicBool>,
+    thread: JoinHandle<()>,
+}
+
+impl Waiting {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Opens an object again, and answers when that is done.
+    pub(super) fn begin(
+        &mut self,
+        listener: &Arc<OwnedFd>,
+        asked: &Notification,
+        object: OwnedFd,
+        flags: OFlags,
+        close_on_exec: bool,
+    ) -> Result<(), Errno> {
+        self.0.retain(|waiter| !waiter.thread.is_finished());
+        if self.0.len() >= MAX_WAITING_OPENS {
+            return Err(Errno::NFILE);
+        }
+        wakeups::prepare().map_err(|_| Errno::NOMEM)?;
+        let is_given_up = Arc::new(AtomicBool::new(false));
+        let (listener, id, given_up) = (Arc::clone(listener), asked.id, Arc::clone(&is_given_up));
+        let wait = move || {
+            wakeups::allow();
+            let opened = loop {
+                match openat(CWD, link(&object), flags, Mode::empty()) {
+                    Err(Errno::INTR) if !given_up.load(Ordering::Relaxed) => {}
+                    opened => break opened,
+                }
+            };
+            // One that nobody waits for any more is closed.
+            let answered = match opened {
+                Ok(opened) => answer_with(&listener, id, opened.as_fd(), close_on_exec).map(drop),
+                Err(errno) => Err(errno.into()),
+            };
+            if let Err(error) = answered {
+                let _ = respond(&listener, id, Err(error.raw_os_error().unwrap_or(libc::EMFILE)));
+            }
+        };
+        let thread = Builder::new().stack_size(WAITING_OPEN_STACK_BYTES).spawn(wait).map_err(|_| Errno::AGAIN)?;
+        self.0.push(Waiter { id, asker: Asker(asked.pid), is_given_up, thread });
+        Ok(())
+    }
+
+    /// Gives up what nobody waits for any more, and lets signals through that their callers handle.
+    pub(super) fn look(&mut self, listener: &OwnedFd) {
+        self.0.retain(|waiter| !waiter.thread.is_finished());
+        for waiter in &self.0 {
+            if let Some(errno) = waiter.asker.interruption() {
+                let _ = respond(listener, waiter.id, Err(errno));
+            }
+            if !still_valid(listener, waiter.id) {
+                waiter.is_given_up.store(true, Ordering::Relaxed);
+                // It may not wait yet; then the next look wakes it.
+                wakeups::wake(&waiter.thread);
+            }
+        }
+    }
+}
+
+impl Asker {
+    /// What a call says that a signal interrupts, if one is pending that a handler of the caller is for: since the call was taken up, only
+    /// the end of its process ends it.
+    fn interruption(self) -> Option<i32> {
+        let signals = |key| self.status(key).ok().and_then(|set| u64::from_str_radix(&set, 16).ok()).unwrap_or(0);
+        let pending = (signals("SigPnd") | signals("ShdPnd")) & !signals("SigBlk") & signals("SigCgt");
+        if pending == 0 {
+            return None;
+        }
+        // Of several threads another one may take it, and then nobody would restart the call.
+        Some(if self.status("Threads").ok()? == "1" { RESTART } else { libc::EINTR })
+    }
+}

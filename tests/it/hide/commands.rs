@@ -1,0 +1,328 @@
+//! The ways of commands, of background commands and of Python, as root and as a user.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, lchown};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use pretty_assertions::assert_eq;
+use serde_json::json;
+
+use super::{SAID, SECRET};
+use crate::harness::Server;
+use crate::interception::started_as_nobody;
+use crate::schema::NEWEST_HANDSHAKE;
+use crate::tree::Tree;
+
+const USER: u32 = 4242;
+const HIDDEN: [&str; 8] = ["--hide", ".env", "--hide", "keys/", "--hide", "cfg/prod/*.key", "--hide", "*.pem"];
+
+fn tree() -> Tree {
+    let tree = Tree::new();
+    fs::set_permissions(tree.root(), fs::Permissions::from_mode(0o755)).unwrap();
+    let script = format!("#!/bin/sh\necho {SECRET}\n");
+    for name in ["work/sub/.env", "work/keys/deep/k.txt", "work/cfg/prod/x.key", "work/real-target", "work/sub/ro/.env"]
+    {
+        tree.file(name, SECRET);
+    }
+    tree.file("work/.env", script).file("work/notes.txt", "plain\n").dir("tmp").dir("outside");
+    tree.hard_link("work/.env", "work/other-name").link("real-target", "work/linked.pem").link(".env", "work/to-env");
+    fs::set_permissions(tree.path("work/.env"), fs::Permissions::from_mode(0o755)).unwrap();
+    tree
+}
+
+/// A server with commands over the tree, as this user or as another one.
+fn start(tree: &Tree, as_other: bool, more: &[&str]) -> Server {
+    let allowed = format!("{}:rw", tree.text("work"));
+    let copy = tree.text("replay");
+    let [user, group] = ["reuid", "regid"].map(|name| format!("--{name}={USER}"));
+    let program = if as_other {
+        for root in [tree.path("work"), tree.path("tmp"), tree.state().to_owned()] {
+            for entry in walkdir::WalkDir::new(root) {
+                lchown(entry.unwrap().path(), Some(USER), Some(USER)).unwrap();
+            }
+        }
+        started_as_nobody(tree.root());
+        vec!["setpriv", &user, &group, "--clear-groups", "--", &copy]
+    } else {
+        vec![env!("CARGO_BIN_EXE_replay")]
+    };
+    let line = ["--mcp-server", "--allow", &allowed, "--sandbox", "namespaces", "--network", "none"];
+    let line = [&program[..], &line, &HIDDEN, more].concat();
+    Server::start_program(tree, &line, &[("TMPDIR", &tree.text("tmp"))]).opened(NEWEST_HANDSHAKE)
+}
+
+fn as_each_user(test: impl Fn(bool)) {
+    test(false);
+    if rustix::process::geteuid().is_root() {
+        test(true);
+    }
+}
+
+/// A program in Python that shows what it can open by calls of its own.
+const CALLS: &str = r#"
+import ctypes, mmap, os, sys, threading
+libc = ctypes.CDLL(None, use_errno=True)
+def shows(way, get):
+    try: print(way, get())
+    except OSError as error: print(way, error.errno)
+def opened(fd):
+    try: return os.read(fd, 100)
+    finally: os.close(fd)
+def call(*arguments):
+    value = libc.syscall(*arguments)
+    if value < 0: raise OSError(ctypes.get_errno(), "")
+    return value
+for flags in [os.O_RDONLY, os.O_RDWR, os.O_WRONLY, os.O_RDWR | os.O_CREAT, os.O_PATH, os.O_RDONLY | os.O_NOFOLLOW, os.O_WRONLY | os.O_TRUNC]:
+    shows(f"flags {flags:o}", lambda: opened(os.open(".env", flags)))
+shows("mmap", lambda: mmap.mmap(os.open("other-name", os.O_RDONLY), 0, prot=mmap.PROT_READ).read())
+directory = os.open("cfg", os.O_RDONLY)
+shows("openat", lambda: opened(os.open("prod/x.key", os.O_RDONLY, dir_fd=directory)))
+shows("path handle", lambda: opened(os.open(f"/proc/self/fd/{os.open('.env', os.O_PATH)}", os.O_RDONLY)))
+shows("cwd", lambda: (os.chdir("keys/deep"), opened(os.open("k.txt", os.O_RDONLY)))[1])
+os.chdir("../..")
+shows("proc cwd", lambda: opened(os.open("/proc/self/cwd/.env", os.O_RDONLY)))
+shows("proc root", lambda: opened(os.open(f"/proc/thread-self/root{os.getcwd()}/.env", os.O_RDONLY)))
+shows("supervisor", lambda: opened(os.open(f"/proc/1/root{os.getcwd()}/.env", os.O_RDONLY)))
+shows("supervisor's memory", lambda: opened(os.open("/proc/1/mem", os.O_RDONLY)))
+how = (ctypes.c_uint64 * 3)(0, 0, 0)
+shows("openat2", lambda: opened(call(437, -100, b".env", ctypes.byref(how), 24)))
+handle = ctypes.create_string_buffer(136); handle[0] = 128
+mount = ctypes.c_int()
+def by_handle():
+    call(303, -100, b".env", handle, ctypes.byref(mount), 0)
+    return opened(call(304, directory, handle, os.O_RDONLY))
+shows("handle", by_handle)
+shows("ring", lambda: call(425, 8, ctypes.create_string_buffer(120)))
+shows("domain", lambda: call(444, 0, 0, 1))
+shows("link", lambda: os.link(".env", "linked"))
+shows("rename", lambda: os.rename("sub/.env", "seen"))
+shows("exchange", lambda: call(316, -100, b"notes.txt", -100, b"sub/.env", 2))
+shows("parent", lambda: os.rename("cfg", "cfg2"))
+shows("grandparent", lambda: os.rename("cfg/prod", "prod"))
+name = ctypes.create_string_buffer(b"notes.txt", 16)
+stop = []
+def flips():
+    while not stop: name.raw = b".env".ljust(16, b"\0"); name.raw = b"notes.txt".ljust(16, b"\0")
+other = threading.Thread(target=flips); other.start()
+seen = set()
+for _ in range(3000):
+    fd = libc.syscall(257, -100, name, os.O_RDONLY)
+    if fd >= 0: seen.add(opened(fd))
+stop.append(1); other.join()
+print("race", seen <= {b"plain\n"})
+"#;
+
+#[test]
+fn no_command_shows_what_is_hidden_and_its_reply_says_so() {
+    as_each_user(|as_other| {
+        let tree = tree();
+        tree.file("work/calls.py", CALLS);
+        let mut server = start(&tree, as_other, &[]);
+        let ways = [
+            "cat .env",
+            "cat other-name",
+            "cat to-env",
+            "cat linked.pem",
+            "cat real-target",
+            "cat keys/deep/k.txt",
+            "ls keys",
+            "cat cfg/prod/x.key",
+            "cat sub/../sub/./.env",
+            "cp .env copy && cat copy",
+            "cp -r sub copies; cat copies/.env",
+            "cp -al sub links; cat links/.env",
+            "ln .env hard; cat hard",
+            "ln -s .env soft; cat soft",
+            "mv .env moved; cat moved",
+            "mv sub sub2; cat sub2/.env; mv sub2 sub",
+            "mv keys open; cat open/deep/k.txt",
+            "mv cfg/prod seen; cat seen/x.key",
+            "mv cfg seen; cat seen/prod/x.key",
+            "tar cf - . 2>/dev/null | tr -d '\\0' | grep -a s3cr3t; tar cf /dev/null sub",
+            "dd if=.env 2>&1",
+            "grep -r s3cr3t . 2>/dev/null",
+            "cat < .env",
+            "exec 3<.env && cat <&3",
+            "exec 3<>.env; cat <&3",
+            "./.env",
+            "sh .env",
+            ". ./.env",
+            "LD_PRELOAD=$PWD/.env /bin/true",
+            "cd keys/deep && cat k.txt",
+            "cd sub && cat .env",
+            "cat /proc/self/cwd/.env",
+            "cat /proc/$$/cwd/.env",
+            "cat /proc/1/cwd/.env /proc/1/root$PWD/.env 2>&1; cat .env",
+            "mkfifo f; (cat .env > f) & cat f; wait; rm f",
+            "rm -f x; ln -s x y; mv -f notes.txt x; ln -sf .env x; cat y; rm x y; echo plain > notes.txt",
+            "git init -q . && git add -A; git -c user.name=a -c user.email=a@b commit -qm x; git stash -u; git show HEAD:.env; rm -rf .git",
+            "echo mine > sub/new.pem; cat sub/new.pem",
+            "diff .env /dev/null",
+            "python3 -c 'print(open(\".env\").read())'",
+            "timeout 20 strace -f cat .env 2>/dev/null; cat .env",
+            "base64 .env; xxd .env; od -c .env; head -c 9 .env; sort .env; sed -n p .env; awk 1 .env",
+            "python3 calls.py",
+        ];
+        for way in ways {
+            let reply = server.call("execute_command", json!({"command": way, "timeout": 60}));
+            let whole = reply.whole();
+            assert!(!whole.contains(SECRET) && whole.contains(SAID), "{way} ({as_other}): {whole}");
+        }
+        let told = server.call("execute_command", json!({"command": "cat .env; cat .env; cat .env"})).whole();
+        assert_eq!(told.matches(SAID).count(), 1, "{told}");
+        for hidden in [".env", "sub/.env", "keys/deep/k.txt", "cfg/prod/x.key"] {
+            assert!(tree.has(&format!("work/{hidden}")), "{hidden}");
+        }
+    });
+}
+
+#[test]
+fn calls_are_answered_as_the_kernel_would() {
+    as_each_user(|as_other| {
+        let tree = tree();
+        tree.file("work/calls.py", CALLS);
+        let mut server = start(&tree, as_other, &[]);
+        let told = server.call("execute_command", json!({"command": "python3 calls.py", "timeout": 60})).text();
+        let lines: Vec<&str> = told.lines().take_while(|line| !line.starts_with('[')).collect();
+        let expected = [
+            "flags 0 13",
+            "flags 2 13",
+            "flags 1 13",
+            "flags 102 13",
+            "flags 10000000 13",
+            "flags 400000 13",
+            "flags 1001 13",
+            "mmap 13",
+            "openat 13",
+            "path handle 13",
+            "cwd 13",
+            "proc cwd 13",
+            "proc root 13",
+            "supervisor 13",
+            "supervisor's memory 13",
+            "openat2 38",
+            "handle 1",
+            "ring 1",
+            "domain 95",
+            "link 13",
+            "rename 13",
+            "exchange 13",
+            "parent 13",
+            "grandparent 13",
+            "race True",
+        ];
+        assert_eq!(lines, expected, "{told}");
+    });
+}
+
+#[test]
+fn what_is_not_hidden_is_opened_as_without() {
+    let ways = "cat notes.txt; echo x >> notes.txt; cat < notes.txt; mkfifo f; (echo late > f) & cat f; rm f; cat <(echo pipe)\n\
+                umask 027; : > made; stat -c %a made; rm made; ln -s nowhere link; echo q > link; cat nowhere; rm link nowhere\n\
+                head -1 /proc/self/status; head -1 /proc/thread-self/comm; cat /dev/fd/0 < notes.txt; cat no/x notes.txt/x no 2>&1\n\
+                (ulimit -n 5; cat notes.txt notes.txt 2>&1 | tail -1); mkdir d; mv d e; rmdir e; mv notes.txt n; ln n m; mv n notes.txt; rm m\n\
+                python3 -c 'import os,signal\nsignal.signal(14,lambda *a: print(\"rung\"))\nsignal.alarm(1)\nos.mkfifo(\"f\")\n\
+                try: signal.siginterrupt(14,True); os.open(\"f\",0)\nexcept InterruptedError: print(\"no\")' & sleep 2; echo > f; wait; rm f\n\
+                timeout 1 cat < /dev/zero > /dev/null; echo $?; mkfifo g; timeout 1 cat g; echo $?; rm g; cat /dev/tty 2>&1; echo mine > .pem; echo own > new.pem; ls new.pem";
+    as_each_user(|as_other| {
+        let tree = tree();
+        let mut with = start(&tree, as_other, &[]);
+        let arguments = json!({"command": ways, "timeout": 60});
+        let one = with.call("execute_command", arguments.clone()).text();
+        drop(with);
+        let tree = self::tree();
+        let allowed = format!("{}:rw", tree.text("work"));
+        let mut without = Server::open(&tree, NEWEST_HANDSHAKE, &["--allow", &allowed, "--network", "none"]);
+        assert_eq!(one, without.call("execute_command", arguments).text());
+    });
+}
+
+#[test]
+fn what_the_operator_puts_there_meanwhile_is_seen_by_nobody() {
+    as_each_user(|as_other| {
+        let tree = tree();
+        fs::remove_file(tree.path("work/.env")).unwrap();
+        let mut server = start(&tree, as_other, &["--tools", "files,command,python"]);
+        let session = "import os, subprocess, mmap\nseen = b''";
+        server.call("run_python_code", json!({"code": session})).text();
+        let stop = Arc::new(AtomicBool::new(false));
+        let (stopped, from, to) = (Arc::clone(&stop), tree.path("outside/new"), tree.path("work/.env"));
+        let operator = std::thread::spawn(move || {
+            while !stopped.load(Ordering::Relaxed) {
+                fs::write(&from, SECRET).unwrap();
+                fs::set_permissions(&from, fs::Permissions::from_mode(0o644)).unwrap();
+                fs::rename(&from, &to).unwrap();
+            }
+        });
+        let polls = "for i in $(seq 150); do cat .env 2>/dev/null; done; true";
+        let mut replies = vec![
+            server.call("execute_command", json!({"command": polls, "timeout": 60})),
+            server.call("execute_command", json!({"command": polls, "timeout": 60, "dryRun": true})),
+            server.call("execute_command", json!({"command": polls, "background": true})),
+        ];
+        let id = replies[2].result()["structuredContent"]["commandId"].clone();
+        replies.push(server.call("follow_command", json!({"commandId": id, "waitSecs": 60})));
+        let cell = "for i in range(200):\n  for get in (lambda: open('.env','rb').read(), lambda: os.read(os.open('.env',0),99), \
+                    lambda: subprocess.run(['cat','.env'],capture_output=True).stdout if i % 50 == 0 else b''):\n    try: seen += get()\n    \
+                    except OSError: pass\nprint(seen)";
+        replies.push(server.call("run_python_code", json!({"code": cell})));
+        stop.store(true, Ordering::Relaxed);
+        operator.join().unwrap();
+        for (at, reply) in replies.iter().enumerate() {
+            assert!(!reply.whole().contains(SECRET), "{at} ({as_other}): {}", reply.whole());
+        }
+        for told in [&replies[0], &replies[1], &replies[4]] {
+            assert!(told.whole().contains(SAID), "{}", told.whole());
+        }
+    });
+}
+
+#[test]
+fn a_mount_of_a_hidden_directory_elsewhere_is_hidden() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let tree = tree();
+    tree.dir("work/again");
+    let (work, program) = (tree.text("work"), env!("CARGO_BIN_EXE_replay"));
+    let script = format!(
+        "mount --bind {work}/keys {work}/again && exec {program} --mcp-server --allow {work}:rw --sandbox namespaces --hide keys --hide .env"
+    );
+    let line = ["unshare", "--mount", "sh", "-c", &script];
+    let mut server = Server::start_program(&tree, &line, &[("TMPDIR", &tree.text("tmp"))]).opened(NEWEST_HANDSHAKE);
+    for reply in [
+        server.call("read_file", json!({"path": "again/deep/k.txt"})),
+        server.call("execute_command", json!({"command": "cat again/deep/k.txt"})),
+    ] {
+        assert!(reply.whole().contains(SAID) && !reply.whole().contains(SECRET), "{}", reply.whole());
+    }
+}
+
+#[test]
+fn without_the_tier_of_namespaces_no_server_with_commands_starts() {
+    let tree = tree();
+    let allowed = format!("{}:rw", tree.text("work"));
+    for tier in ["landlock", "off"] {
+        let mut server = Server::start(&tree, &["--allow", &allowed, "--sandbox", tier, "--hide", ".env"]);
+        assert!(!server.wait_exit().success());
+        let said = "--hide can be held for commands by the tier of namespaces alone, and ";
+        assert!(server.stderr().contains(said) && server.stderr().contains("(--tools files)"), "{}", server.stderr());
+    }
+}
+
+#[test]
+fn what_git_has_is_told_at_the_start() {
+    let tree = tree();
+    let git = |arguments: &[&str]| {
+        let mut git = std::process::Command::new("git");
+        git.args(arguments).current_dir(tree.path("work")).env("HOME", tree.root());
+        assert!(git.output().unwrap().status.success(), "{arguments:?}");
+    };
+    git(&["init", "-q"]);
+    git(&["add", "sub/.env"]);
+    let mut server = start(&tree, false, &[]);
+    server.call("execute_command", json!({"command": "true"}));
+    let told = format!("`{}` is hidden and git has it", tree.text("work/sub/.env"));
+    assert!(server.stderr().contains(&told), "{}", server.stderr());
+}

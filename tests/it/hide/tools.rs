@@ -1,0 +1,130 @@
+//! The ways of file tools.
+
+use pretty_assertions::assert_eq;
+use serde_json::{Value, json};
+
+use super::{SAID, SECRET};
+use crate::harness::Server;
+use crate::schema::NEWEST_HANDSHAKE;
+use crate::tree::Tree;
+
+fn tree() -> Tree {
+    let tree = Tree::new();
+    for name in ["work/.env", "work/sub/.env", "work/keys/deep/k.txt", "work/cfg/prod/x.key", "work/real-target"] {
+        tree.file(name, SECRET);
+    }
+    tree.file("work/notes.txt", "plain\n").file("work/sub/other.txt", "plain\n");
+    tree.hard_link("work/.env", "work/other-name").link("real-target", "work/linked.pem").link(".env", "work/to-env");
+    tree
+}
+
+fn server(tree: &Tree, more: &[&str]) -> Server {
+    let allowed = format!("{}:rw", tree.text("work"));
+    let hidden = ["--hide", ".env", "--hide", "keys/", "--hide", "cfg/prod/*.key", "--hide", "*.pem"];
+    Server::open(tree, NEWEST_HANDSHAKE, &[&["--allow", &allowed, "--tools", "files"], &hidden[..], more].concat())
+}
+
+#[test]
+fn no_tool_shows_what_is_hidden_and_each_says_so() {
+    let tree = tree();
+    let mut server = server(&tree, &[]);
+    let refused: [(&str, Value); 21] = [
+        ("read_file", json!({"path": ".env"})),
+        ("read_file", json!({"path": "sub/.env"})),
+        ("read_file", json!({"path": "sub/../sub/./.env"})),
+        ("read_file", json!({"path": "other-name"})),
+        ("read_file", json!({"path": "to-env"})),
+        ("read_file", json!({"path": "linked.pem"})),
+        ("read_file", json!({"path": "real-target"})),
+        ("read_file", json!({"path": "keys/deep/k.txt"})),
+        ("read_file", json!({"path": "cfg/prod/x.key"})),
+        ("list_directory", json!({"path": "keys"})),
+        ("grep_files", json!({"path": ".env", "regex": "s"})),
+        ("get_file_info", json!({"path": ".env"})),
+        ("get_file_info", json!({"path": "keys/deep"})),
+        ("edit_file", json!({"path": ".env", "edits": [{"oldText": "s", "newText": "t"}], "dryRun": true})),
+        ("write_file", json!({"path": ".env", "content": "x"})),
+        ("write_file", json!({"path": "new/.env", "content": "x"})),
+        ("move_file", json!({"source": ".env", "destination": "seen.txt"})),
+        ("move_file", json!({"source": "sub", "destination": "sub2"})),
+        ("move_file", json!({"source": "notes.txt", "destination": "sub/keys"})),
+        ("delete_file", json!({"path": ".env"})),
+        ("delete_file", json!({"path": "sub"})),
+    ];
+    for (tool, arguments) in refused {
+        let reply = server.call(tool, arguments.clone());
+        let said = reply.failure().unwrap_or_else(|| panic!("{tool} {arguments}: {}", reply.whole())).message;
+        assert!(said.contains(SAID) && !reply.whole().contains(SECRET), "{tool} {arguments}: {said}");
+    }
+    let left_out: [(&str, Value); 9] = [
+        ("list_directory", json!({"path": "."})),
+        ("list_directory", json!({"path": ".", "sizes": true})),
+        ("directory_tree", json!({"path": "."})),
+        ("search_files", json!({"path": ".", "pattern": "*"})),
+        ("glob_search", json!({"pattern": "**/*"})),
+        ("glob_search", json!({"pattern": "**/.env"})),
+        ("grep_files", json!({"path": ".", "regex": "s3cr3t", "includeIgnored": true})),
+        ("grep_files", json!({"path": ".", "regex": "c0nt3nt", "glob": "**/.env"})),
+        ("read_multiple_files", json!({"paths": [".env", "notes.txt"]})),
+    ];
+    for (tool, arguments) in left_out {
+        let whole = server.call(tool, arguments.clone()).whole();
+        for secret in [SECRET, "k.txt", "x.key", "other-name", "real-target", "linked.pem"] {
+            assert!(!whole.contains(secret), "{tool} {arguments}: {whole}");
+        }
+    }
+    assert_eq!(std::fs::read_to_string(tree.path("work/.env")).unwrap(), SECRET);
+}
+
+#[test]
+fn what_gets_a_hidden_name_later_is_hidden_at_once() {
+    let tree = tree();
+    let mut server = server(&tree, &[]);
+    let grep = json!({"path": ".", "regex": "s3cr3t"});
+    tree.file("work/seen.txt", SECRET);
+    assert!(server.call("grep_files", grep.clone()).whole().contains("seen.txt"));
+    // By a rename of itself, and of what it lies in.
+    std::fs::rename(tree.path("work/seen.txt"), tree.path("work/sub/seen.pem")).unwrap();
+    tree.file("work/open/k.txt", SECRET);
+    assert!(server.call("read_file", json!({"path": "open/k.txt"})).whole().contains(SECRET));
+    std::fs::rename(tree.path("work/open"), tree.path("work/sub/keys")).unwrap();
+    for path in ["sub/seen.pem", "sub/keys/k.txt"] {
+        let said = server.call("read_file", json!({"path": path})).failure().unwrap().message;
+        assert!(said.contains(SAID), "{path}: {said}");
+    }
+    let whole = server.call("grep_files", grep).whole();
+    assert!(!whole.contains("seen.") && !whole.contains("k.txt"), "{whole}");
+}
+
+#[test]
+fn no_diff_and_no_undo_shows_what_is_hidden_by_now() {
+    let tree = tree();
+    let allowed = format!("{}:rw", tree.text("work"));
+    let mut before = Server::open(&tree, NEWEST_HANDSHAKE, &["--allow", &allowed, "--tools", "files"]);
+    before.call("write_file", json!({"path": "sub/.env", "content": "mine\n"})).text();
+    before.call("delete_file", json!({"path": ".env"})).text();
+    drop(before);
+    let mut server = server(&tree, &[]);
+    for call in [1, 2] {
+        let whole = server.call("list_changes", json!({"call": call})).whole();
+        assert!(whole.contains(SAID) && !whole.contains(SECRET), "{whole}");
+        let said = server.call("undo_changes", json!({"calls": [call]})).failure().unwrap().message;
+        assert!(said.contains(SAID), "{said}");
+    }
+}
+
+#[test]
+fn a_pattern_that_cannot_be_is_refused_at_the_start() {
+    let tree = tree();
+    for (pattern, said) in [
+        ("work", "it would hide"),
+        ("/etc/passwd", "is a path in no allowed directory"),
+        ("[a", "has a `[` that is not closed"),
+        ("", "a glob is empty"),
+    ] {
+        let allowed = format!("{}:rw", tree.text("work"));
+        let mut server = Server::start(&tree, &["--allow", &allowed, "--tools", "files", "--hide", pattern]);
+        assert!(!server.wait_exit().success());
+        assert!(server.stderr().contains("--hide: ") && server.stderr().contains(said), "{}", server.stderr());
+    }
+}
