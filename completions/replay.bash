@@ -383,7 +383,7 @@ _replay() {
 
     case "${cmd}" in
         replay)
-            opts="-h -V --mcp-server --mock --record --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --http --stdio --token-file --tls-cert --tls-key --allow-origin --allow-host --max-connections --client-timeout-secs --max-sessions --session-idle-secs --rate-limit --rate-burst --max-calls --audit --audit-key --audit-previous --otlp-endpoint --help --version call tools bench mock calls sandbox why net token changes audit health generate help"
+            opts="-h -V --mcp-server --mock --record --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --hide --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --http --stdio --token-file --tls-cert --tls-key --allow-origin --allow-host --max-connections --client-timeout-secs --max-sessions --session-idle-secs --rate-limit --rate-burst --max-calls --audit --audit-key --audit-previous --otlp-endpoint --help --version call tools bench mock calls sandbox why net token changes audit health generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -460,6 +460,10 @@ _replay() {
                     return 0
                     ;;
                 --unprotect)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hide)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -790,7 +794,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__audit)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help verify show help"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --hide --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help verify show help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -837,6 +841,10 @@ _replay() {
                     return 0
                     ;;
                 --unprotect)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hide)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1089,7 +1097,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__audit__subcmd__show)
-            opts="-h --tool --path --outcome --client --since --json --last --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --tool --path --outcome --client --since --json --last --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --hide --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1160,6 +1168,10 @@ _replay() {
                     return 0
                     ;;
                 --unprotect)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hide)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1356,7 +1368,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__audit__subcmd__verify)
-            opts="-h --audit-key --head --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --audit-key --head --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --hide --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1422,6 +1434,10 @@ _replay() {
                     return 0
                     ;;
                 --unprotect)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hide)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1618,7 +1634,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__bench)
-            opts="-h --tree --pattern --rounds --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --tree --pattern --rounds --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --hide --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1680,6 +1696,10 @@ _replay() {
                     return 0
                     ;;
                 --unprotect)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hide)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1876,7 +1896,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__call)
-            opts="-h --json --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help read_file read_multiple_files write_file create_directory list_directory directory_tree move_file delete_file get_file_info list_allowed_directories edit_file edit_files search_files grep_files glob_search list_changes undo_changes execute_command follow_command keploy_list_mocks keploy_mock_record keploy_mock_test run_python_code code_completion inspect_object list_files create_session switch_session list_sessions delete_session restart_session interrupt_session list_variables run_script install_packages get_kernel_health check_kernel_responsiveness run_tests type_check"
+            opts="-h --json --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --hide --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help read_file read_multiple_files write_file create_directory list_directory directory_tree move_file delete_file get_file_info list_allowed_directories edit_file edit_files search_files grep_files glob_search list_changes undo_changes execute_command follow_command keploy_list_mocks keploy_mock_record keploy_mock_test run_python_code code_completion inspect_object list_files create_session switch_session list_sessions delete_session restart_session interrupt_session list_variables run_script install_packages get_kernel_health check_kernel_responsiveness run_tests type_check"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1923,6 +1943,10 @@ _replay() {
                     return 0
                     ;;
                 --unprotect)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hide)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2119,7 +2143,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__calls)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help record test list noise show help"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --hide --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help record test list noise show help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2166,6 +2190,10 @@ _replay() {
                     return 0
                     ;;
                 --unprotect)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hide)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2460,7 +2488,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__calls__subcmd__list)
-            opts="-h --path --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --path --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --hide --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2514,6 +2542,10 @@ _replay() {
                     return 0
                     ;;
                 --unprotect)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hide)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2710,7 +2742,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__calls__subcmd__noise)
-            opts="-h --path --write --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --path --write --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --hide --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2764,6 +2796,10 @@ _replay() {
                     return 0
                     ;;
                 --unprotect)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hide)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2960,7 +2996,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__calls__subcmd__record)
-            opts="-h --path --timeout-secs --keep-secrets --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --path --timeout-secs --keep-secrets --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --hide --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3018,6 +3054,10 @@ _replay() {
                     return 0
                     ;;
                 --unprotect)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hide)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3214,7 +3254,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__calls__subcmd__show)
-            opts="-h --path --html --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --path --html --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --hide --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3268,6 +3308,10 @@ _replay() {
                     return 0
                     ;;
                 --unprotect)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hide)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3464,7 +3508,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__calls__subcmd__test)
-            opts="-h --path --mock --on-miss --exact --timeout-secs --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --path --mock --on-miss --exact --timeout-secs --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --hide --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3530,6 +3574,10 @@ _replay() {
                     return 0
                     ;;
                 --unprotect)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hide)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3726,7 +3774,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__changes)
-            opts="-h --dir --store --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help list show diff undo help"
+            opts="-h --dir --store --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --hide --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help list show diff undo help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3787,6 +3835,10 @@ _replay() {
                     return 0
                     ;;
                 --unprotect)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hide)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3983,7 +4035,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__changes__subcmd__diff)
-            opts="-h --dir --store --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --dir --store --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --hide --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4044,6 +4096,10 @@ _replay() {
                     return 0
                     ;;
                 --unprotect)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hide)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -4324,7 +4380,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__changes__subcmd__list)
-            opts="-h --last --dir --store --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --last --dir --store --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --hide --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4389,6 +4445,10 @@ _replay() {
                     return 0
                     ;;
                 --unprotect)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hide)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -4585,7 +4645,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__changes__subcmd__show)
-            opts="-h --dir --store --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --dir --store --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --hide --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4646,6 +4706,10 @@ _replay() {
                     return 0
                     ;;
                 --unprotect)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hide)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -4842,7 +4906,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__changes__subcmd__undo)
-            opts="-h --since --path --except --dry-run --force --dir --store --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --since --path --except --dry-run --force --dir --store --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --hide --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4915,6 +4979,10 @@ _replay() {
                     return 0
                     ;;
                 --unprotect)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hide)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -5111,7 +5179,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__generate)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help man man-tools tools-table bash zsh fish mock-schema"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --hide --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help man man-tools tools-table bash zsh fish mock-schema"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -5158,6 +5226,10 @@ _replay() {
                     return 0
                     ;;
                 --unprotect)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hide)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -5354,7 +5426,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__health)
-            opts="-h --cacert --timeout-secs --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --cacert --timeout-secs --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --hide --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -5420,6 +5492,10 @@ _replay() {
                     return 0
                     ;;
                 --unprotect)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hide)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -6190,7 +6266,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__mock)
-            opts="-h --tools-from --preset --cassette --on-miss --target --redact-env --redact --journal --expect --report --fault --http --debug --verbose --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help check init presets schema record distill help"
+            opts="-h --tools-from --preset --cassette --on-miss --target --redact-env --redact --journal --expect --report --fault --http --debug --verbose --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --hide --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help check init presets schema record distill help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -6340,6 +6416,10 @@ _replay() {
                     return 0
                     ;;
                 --unprotect)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hide)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -6536,7 +6616,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__mock__subcmd__check)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --hide --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -6583,6 +6663,10 @@ _replay() {
                     return 0
                     ;;
                 --unprotect)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hide)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -6779,7 +6863,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__mock__subcmd__distill)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --hide --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -6826,6 +6910,10 @@ _replay() {
                     return 0
                     ;;
                 --unprotect)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hide)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -7134,7 +7222,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__mock__subcmd__init)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --hide --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -7181,6 +7269,10 @@ _replay() {
                     return 0
                     ;;
                 --unprotect)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hide)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -7377,7 +7469,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__mock__subcmd__presets)
-            opts="-h --faults --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help evil rugpull flood unicode slowloris badjson wrong-id stdout-noise"
+            opts="-h --faults --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --hide --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help evil rugpull flood unicode slowloris badjson wrong-id stdout-noise"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -7424,6 +7516,10 @@ _replay() {
                     return 0
                     ;;
                 --unprotect)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hide)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -7620,7 +7716,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__mock__subcmd__record)
-            opts="-o -h --target --output --redact-env --redact --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-o -h --target --output --redact-env --redact --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --hide --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -7709,6 +7805,10 @@ _replay() {
                     return 0
                     ;;
                 --unprotect)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hide)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -7905,7 +8005,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__mock__subcmd__schema)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --hide --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -7952,6 +8052,10 @@ _replay() {
                     return 0
                     ;;
                 --unprotect)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hide)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -8148,7 +8252,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__net)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help sets learn help"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --hide --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help sets learn help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -8195,6 +8299,10 @@ _replay() {
                     return 0
                     ;;
                 --unprotect)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hide)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -8447,7 +8555,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__net__subcmd__learn)
-            opts="-h --out --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --out --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --hide --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -8509,6 +8617,10 @@ _replay() {
                     return 0
                     ;;
                 --unprotect)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hide)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -8705,7 +8817,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__net__subcmd__sets)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --hide --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -8752,6 +8864,10 @@ _replay() {
                     return 0
                     ;;
                 --unprotect)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hide)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -8948,7 +9064,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__sandbox)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help explain probe run help"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --hide --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help explain probe run help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -8995,6 +9111,10 @@ _replay() {
                     return 0
                     ;;
                 --unprotect)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hide)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -9191,7 +9311,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__sandbox__subcmd__explain)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --hide --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -9238,6 +9358,10 @@ _replay() {
                     return 0
                     ;;
                 --unprotect)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hide)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -9504,7 +9628,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__sandbox__subcmd__probe)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --hide --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -9551,6 +9675,10 @@ _replay() {
                     return 0
                     ;;
                 --unprotect)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hide)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -9747,7 +9875,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__sandbox__subcmd__run)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --hide --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -9794,6 +9922,10 @@ _replay() {
                     return 0
                     ;;
                 --unprotect)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hide)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -9990,7 +10122,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__token)
-            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help new list revoke rotate help"
+            opts="-h --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --hide --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help new list revoke rotate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -10037,6 +10169,10 @@ _replay() {
                     return 0
                     ;;
                 --unprotect)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hide)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -10317,7 +10453,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__token__subcmd__list)
-            opts="-h --file --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --file --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --hide --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -10379,6 +10515,10 @@ _replay() {
                     return 0
                     ;;
                 --unprotect)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hide)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -10575,7 +10715,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__token__subcmd__new)
-            opts="-h --file --own --own-tools --operator --rate-limit --rate-burst --max-calls --max-sessions --max-connections --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --file --own --own-tools --operator --rate-limit --rate-burst --max-calls --max-sessions --max-connections --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --hide --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -10668,6 +10808,10 @@ _replay() {
                     return 0
                     ;;
                 --unprotect)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hide)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -10864,7 +11008,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__token__subcmd__revoke)
-            opts="-h --file --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --file --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --hide --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -10926,6 +11070,10 @@ _replay() {
                     return 0
                     ;;
                 --unprotect)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hide)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -11122,7 +11270,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__token__subcmd__rotate)
-            opts="-h --file --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --file --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --hide --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -11184,6 +11332,10 @@ _replay() {
                     return 0
                     ;;
                 --unprotect)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hide)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -11380,7 +11532,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__tools)
-            opts="-h --json --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
+            opts="-h --json --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --hide --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -11427,6 +11579,10 @@ _replay() {
                     return 0
                     ;;
                 --unprotect)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hide)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -11623,7 +11779,7 @@ _replay() {
             return 0
             ;;
         replay__subcmd__why)
-            opts="-h --json --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help read write connect run"
+            opts="-h --json --allow --allow-read --allow-write --sandbox-profile --protect --unprotect --freeze-sinks --hide --git --sandbox --network --allow-network --allow-net --deny-net --credential --for --net --net-log --isolation --shell --env --home --git-identity --system --no-toolchains --limit-processes --limit-file-bytes --limit-cpu-secs --limit-memory-bytes --limit-open-files --command-timeout-secs --max-command-timeout-secs --output-cap-bytes --max-commands --max-background-commands --background-output-bytes --undo --undo-mib --undo-days --undo-full --undo-skip --max-python-sessions --python-idle-timeout-secs --no-python-spare --tools --errors --no-fsync --memory-mib --search-memory-mib --max-line-bytes --stall-timeout-secs --log-level --help read write connect run"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -11670,6 +11826,10 @@ _replay() {
                     return 0
                     ;;
                 --unprotect)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hide)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_replay_global_optspecs
-    string join \n mcp-server mock= record= allow= allow-read= allow-write= sandbox-profile= protect= unprotect= freeze-sinks git= sandbox= network= allow-network allow-net= deny-net= credential= for= net= net-log= isolation= shell= env= home= git-identity= system= no-toolchains limit-processes= limit-file-bytes= limit-cpu-secs= limit-memory-bytes= limit-open-files= command-timeout-secs= max-command-timeout-secs= output-cap-bytes= max-commands= max-background-commands= background-output-bytes= undo= undo-mib= undo-days= undo-full= undo-skip= max-python-sessions= python-idle-timeout-secs= no-python-spare tools= errors= no-fsync memory-mib= search-memory-mib= max-line-bytes= stall-timeout-secs= log-level= http= stdio token-file= tls-cert= tls-key= allow-origin= allow-host= max-connections= client-timeout-secs= max-sessions= session-idle-secs= rate-limit= rate-burst= max-calls= audit= audit-key= audit-previous= otlp-endpoint= h/help V/version
+    string join \n mcp-server mock= record= allow= allow-read= allow-write= sandbox-profile= protect= unprotect= freeze-sinks hide= git= sandbox= network= allow-network allow-net= deny-net= credential= for= net= net-log= isolation= shell= env= home= git-identity= system= no-toolchains limit-processes= limit-file-bytes= limit-cpu-secs= limit-memory-bytes= limit-open-files= command-timeout-secs= max-command-timeout-secs= output-cap-bytes= max-commands= max-background-commands= background-output-bytes= undo= undo-mib= undo-days= undo-full= undo-skip= max-python-sessions= python-idle-timeout-secs= no-python-spare tools= errors= no-fsync memory-mib= search-memory-mib= max-line-bytes= stall-timeout-secs= log-level= http= stdio token-file= tls-cert= tls-key= allow-origin= allow-host= max-connections= client-timeout-secs= max-sessions= session-idle-secs= rate-limit= rate-burst= max-calls= audit= audit-key= audit-previous= otlp-endpoint= h/help V/version
 end
 
 function __fish_replay_needs_command
@@ -32,6 +32,7 @@ complete -c replay -n "__fish_replay_needs_command" -l allow-write -d 'Allow a d
 complete -c replay -n "__fish_replay_needs_command" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_needs_command" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_needs_command" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_needs_command" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_needs_command" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_needs_command" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -149,6 +150,7 @@ complete -c replay -n "__fish_replay_using_subcommand call" -l allow-write -d 'A
 complete -c replay -n "__fish_replay_using_subcommand call" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand call" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand call" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand call" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand call" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -233,6 +235,7 @@ complete -c replay -n "__fish_replay_using_subcommand tools" -l allow-write -d '
 complete -c replay -n "__fish_replay_using_subcommand tools" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand tools" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand tools" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand tools" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand tools" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -320,6 +323,7 @@ complete -c replay -n "__fish_replay_using_subcommand bench" -l allow-write -d '
 complete -c replay -n "__fish_replay_using_subcommand bench" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand bench" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand bench" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand bench" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand bench" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -424,6 +428,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -516,6 +521,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -599,6 +605,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -682,6 +689,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -766,6 +774,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -853,6 +862,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -936,6 +946,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -1026,6 +1037,7 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -1117,6 +1129,7 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -1207,6 +1220,7 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -1292,6 +1306,7 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -1376,6 +1391,7 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -1461,6 +1477,7 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -1551,6 +1568,7 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_se
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -1638,6 +1656,7 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -1721,6 +1740,7 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -1804,6 +1824,7 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -1891,6 +1912,7 @@ complete -c replay -n "__fish_replay_using_subcommand why" -l allow-write -d 'Al
 complete -c replay -n "__fish_replay_using_subcommand why" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand why" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand why" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand why" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand why" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand why" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -1975,6 +1997,7 @@ complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -2061,6 +2084,7 @@ complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subco
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -2145,6 +2169,7 @@ complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subco
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -2231,6 +2256,7 @@ complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -2332,6 +2358,7 @@ complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -2417,6 +2444,7 @@ complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -2501,6 +2529,7 @@ complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -2585,6 +2614,7 @@ complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -2675,6 +2705,7 @@ complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_se
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -2766,6 +2797,7 @@ complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -2851,6 +2883,7 @@ complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -2936,6 +2969,7 @@ complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -3024,6 +3058,7 @@ complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -3114,6 +3149,7 @@ complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -3202,6 +3238,7 @@ complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -3299,6 +3336,7 @@ complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -3388,6 +3426,7 @@ complete -c replay -n "__fish_replay_using_subcommand health" -l allow-write -d 
 complete -c replay -n "__fish_replay_using_subcommand health" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand health" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand health" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand health" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand health" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand health" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
@@ -3471,6 +3510,7 @@ complete -c replay -n "__fish_replay_using_subcommand generate" -l allow-write -
 complete -c replay -n "__fish_replay_using_subcommand generate" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
 complete -c replay -n "__fish_replay_using_subcommand generate" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand generate" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand generate" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand generate" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
