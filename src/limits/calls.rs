@@ -95,6 +95,11 @@ pub const RECORDING_COPIES: usize = 2;
 pub const MAX_RECORDING_BYTES: usize = 512 * 1024 * 1024;
 /// Connections of recorded commands that are served at the same time; more wait in the sockets' queues.
 pub const MAX_RECORDED_CONNECTIONS: usize = 4096;
+/// Connections of commands may hold one in so many of the open files that the system allows this process, so that files, commands
+/// and clients always have some.
+pub const CONNECTION_FILES_SHARE: u64 = 4;
+/// Descriptors of one of them: its own, and the one to its server.
+pub const CONNECTION_DESCRIPTORS: usize = 2;
 /// What one of them takes in memory besides the calls that it carries, in bytes: what is on its way, each way.
 pub const RECORDED_CONNECTION_BYTES: usize = 2 * RELAY_BUFFER_KEPT_BYTES;
 /// Longest head of an HTTP/1 message that is understood, in bytes.
@@ -115,6 +120,8 @@ pub const MAX_HTTP2_STREAMS: u32 = 1000;
 pub const HTTP2_WINDOW_BYTES: u32 = 512 * 1024;
 /// What one HTTP/2 connection may hold of what is on its way, in bytes: from one side, and to the other.
 pub const HTTP2_CONNECTION_BYTES: usize = 8 * HTTP2_WINDOW_BYTES as usize;
+/// Pipes through which connections go while much comes, for the whole process: who gets none is read and written instead.
+pub const MAX_RELAY_PIPES: usize = 128;
 /// What is read at once from a recorded connection at first, in bytes.
 pub const RELAY_BUFFER_BYTES: usize = 16 * 1024;
 /// What the pipe holds through which a relayed connection goes once more comes at a time, in bytes.
