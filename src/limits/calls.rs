@@ -114,8 +114,13 @@ pub const MAX_PROPOSED_PATH_BYTES: usize = 160;
 pub const MAX_HTTP_FIELDS: usize = 1024;
 /// Requests that may wait for their answers on one HTTP/1 connection.
 pub const MAX_HTTP_PIPELINED: usize = 10_000;
-/// Streams that may be open on one HTTP/2 connection.
-pub const MAX_HTTP2_STREAMS: u32 = 1000;
+/// Streams that may be open on one HTTP/2 connection (RFC 9113, 6.5.2: not less than 100).
+pub const MAX_HTTP2_STREAMS: u32 = 100;
+/// Longest head of an answer on an opened connection of HTTP/2, in bytes as RFC 9113, 6.5.2, counts them; in memory it takes up to
+/// twice that.
+pub const MAX_HTTP2_ANSWER_HEAD_BYTES: u32 = MAX_OPENED_HEAD_BYTES as u32 / 2;
+/// What a field takes in memory besides its name and its value, in bytes.
+pub const HTTP_FIELD_BYTES: usize = 128;
 /// What one HTTP/2 stream may have on its way, in bytes; a connection four times that.
 pub const HTTP2_WINDOW_BYTES: u32 = 512 * 1024;
 /// What one HTTP/2 connection may hold of what is on its way, in bytes: from one side, and to the other.
