@@ -1,4 +1,5 @@
-//! Memory counted over calls: one budget of bytes for the process, shared out among those it serves.
+//! Memory counted over calls: one budget of bytes for the process, shared out among those it serves. The descriptors of their
+//! commands' connections are counted in the same way beside it.
 //!
 //! Whoever is about to hold many bytes takes a [`Share`] first and gives it back by dropping it. What comes later in the
 //! life of a call may go further into the budget than what comes earlier ([`Purpose`]): requests that wait to begin cannot
@@ -13,7 +14,11 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::cancel::CancelToken;
-use crate::limits::{MEMORY_LOOK_MS, MEMORY_STEP_BYTES, MEMORY_WAIT_MS, SMALL_MESSAGE_BYTES, UNTOLD_MEMORY_BYTES};
+use rustix::process::{Resource, getrlimit};
+
+use crate::limits::{
+    CONNECTION_FILES_SHARE, MEMORY_LOOK_MS, MEMORY_STEP_BYTES, MEMORY_WAIT_MS, SMALL_MESSAGE_BYTES, UNTOLD_MEMORY_BYTES,
+};
 
 /// What bytes are held for: each may use a part of the budget, in sixteenths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -61,11 +66,22 @@ pub struct Budget {
     waiting: AtomicUsize,
     lock: Mutex<()>,
     freed: Condvar,
+    /// Of descriptors; `None` in that one.
+    descriptors: Option<Arc<Self>>,
 }
 
 impl Budget {
-    /// So many bytes.
-    pub fn new(total: usize) -> Arc<Self> {
+    /// So many bytes, and of descriptors [`CONNECTION_FILES_SHARE`] of what this process may have.
+    pub fn new(bytes: usize) -> Arc<Self> {
+        let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::from(u32::MAX));
+        Self::with_descriptors(bytes, (files / CONNECTION_FILES_SHARE) as usize)
+    }
+
+    pub fn with_descriptors(bytes: usize, descriptors: usize) -> Arc<Self> {
+        Self::of(bytes, Some(Self::of(descriptors, None)))
+    }
+
+    fn of(total: usize, descriptors: Option<Arc<Self>>) -> Arc<Self> {
         Arc::new(Self {
             total,
             held: AtomicUsize::new(0),
@@ -73,13 +89,15 @@ impl Budget {
             waiting: AtomicUsize::new(0),
             lock: Mutex::new(()),
             freed: Condvar::new(),
+            descriptors,
         })
     }
 
     /// An account for one of those who are served.
     pub fn account(self: &Arc<Self>) -> Account {
         self.accounts.fetch_add(1, SeqCst);
-        Account(Arc::new(Holder { budget: Arc::clone(self), held: AtomicUsize::new(0) }))
+        let descriptors = self.descriptors.as_ref().map(Self::account);
+        Account(Arc::new(Holder { budget: Arc::clone(self), held: AtomicUsize::new(0), descriptors }))
     }
 }
 
@@ -91,6 +109,7 @@ pub struct Account(Arc<Holder>);
 struct Holder {
     budget: Arc<Budget>,
     held: AtomicUsize,
+    descriptors: Option<Account>,
 }
 
 impl Drop for Holder {
@@ -149,6 +168,20 @@ impl Account {
         Ok(share)
     }
 
+    /// So many descriptors for connections of commands, before they are opened, if they are free now.
+    pub fn descriptors(&self, count: usize) -> Result<Share, Exhausted> {
+        self.of_descriptors().try_take(count, Purpose::Small)
+    }
+
+    /// How many can be had while nobody holds any.
+    pub fn most_descriptors(&self) -> usize {
+        self.of_descriptors().most(Purpose::Small)
+    }
+
+    fn of_descriptors(&self) -> &Self {
+        self.0.descriptors.as_ref().unwrap_or(self)
+    }
+
     /// Nothing yet, to be grown by what is worked on.
     pub fn share(&self) -> Share {
         Share { account: Some(self.clone()), ..Share::default() }
@@ -165,7 +198,7 @@ impl Account {
     }
 
     fn enter(&self, bytes: usize, purpose: Purpose) -> Result<(), Exhausted> {
-        let Holder { budget, held } = &*self.0;
+        let Holder { budget, held, .. } = &*self.0;
         let ceiling = purpose.of(budget.total);
         let short = |own: usize, all: usize| {
             let free = ceiling.saturating_sub(all);
@@ -188,7 +221,7 @@ impl Account {
     }
 
     fn leave(&self, bytes: usize) {
-        let Holder { budget, held } = &*self.0;
+        let Holder { budget, held, .. } = &*self.0;
         budget.held.fetch_sub(bytes, SeqCst);
         held.fetch_sub(bytes, SeqCst);
         if budget.waiting.load(SeqCst) > 0 {
@@ -266,6 +299,13 @@ impl Share {
         } else {
             self.bytes += std::mem::take(&mut other.bytes);
         }
+    }
+
+    /// Takes a share of so many bytes, or of what there is, out of this one.
+    pub fn split(&mut self, bytes: usize) -> Self {
+        let bytes = bytes.min(self.bytes);
+        self.bytes -= bytes;
+        Self { account: self.account.clone(), bytes, purpose: self.purpose }
     }
 
     /// Gives back what is beyond so many bytes.

@@ -26,6 +26,7 @@ use crate::text::reasons::reasons;
 
 /// Does what the command line asks for.
 pub fn run(cli: Cli) -> Result<ExitCode> {
+    process::raise_open_files();
     let Some(command) = cli.command else { return serve::run(&cli) };
     match command {
         Command::Generate { document } => process::print(generate::document(document)?),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result};
 
 use super::mock;
-use super::process::{catch_signals, logging, raise_open_files, stdin, stdout};
+use super::process::{catch_signals, logging, stdin, stdout};
 use crate::audit::{self, AuditLog};
 use crate::cli::{Cli, Redact};
 use crate::compose::{alone, linked_git, look_around, wall_in};
@@ -30,7 +30,6 @@ pub fn run(cli: &Cli) -> Result<ExitCode> {
 fn serve(config: Config, cli: &Cli) -> Result<ExitCode> {
     let signals = catch_signals()?;
     logging(config.log_level);
-    raise_open_files();
     // Read before the server's own walls stand: a manifest lies where the operator wants it.
     let mock = cli.mock.as_deref().map(|path| mock::beside(path, config.errors)).transpose()?;
     let recorder = cli.record.as_deref().map(|path| mock::recorder(path, &Redact::default())).transpose()?;
@@ -89,7 +88,6 @@ fn tracer(cli: &Cli) -> Result<Option<Arc<Tracer>>> {
 fn serve_http(config: Config, cli: &Cli) -> Result<ExitCode> {
     let signals = catch_signals()?;
     logging(config.log_level);
-    raise_open_files();
     let tracer = tracer(cli)?;
     let log = audit::open(&cli.audit)?.map(Arc::new);
     let mut config = hiding(config, log.as_deref());

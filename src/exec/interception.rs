@@ -56,6 +56,8 @@ struct Shared {
     heard: Mutex<Heard>,
     /// Who decides about connections.
     on_flow: OnceLock<Box<dyn Fn(Flow) + Send + Sync>>,
+    /// Who is told which of them do not come.
+    on_given_up: OnceLock<Box<dyn Fn(Mark) + Send + Sync>>,
     /// Who takes connections that are accepted by nobody.
     on_arrival: OnceLock<Box<dyn Fn(OwnedFd) + Send + Sync>>,
     /// Who decides about datagrams; without, there is no route for them.
@@ -77,6 +79,8 @@ struct Heard {
     order: VecDeque<Mark>,
     /// Those of them that nobody was asked about.
     unasked: Vec<Flow>,
+    /// Those that do not come, of which nobody was told.
+    given_up: Vec<Mark>,
     counts: Counts,
     last_token: u64,
     /// Connections that nobody has taken yet.
@@ -120,6 +124,7 @@ impl Listening {
             channel: self.0,
             heard: Mutex::default(),
             on_flow: OnceLock::new(),
+            on_given_up: OnceLock::new(),
             on_arrival: OnceLock::new(),
             on_datagrams: OnceLock::new(),
         };
@@ -161,6 +166,12 @@ impl Interception {
     pub fn on_flow(&self, told: impl Fn(Flow) + Send + Sync + 'static) {
         let _ = self.shared.on_flow.set(Box::new(told));
         self.shared.ask();
+    }
+
+    /// Has this be told every connection that does not come, since its caller is gone or waits no longer. It is called from threads of
+    /// this program and has to return soon.
+    pub fn on_given_up(&self, told: impl Fn(Mark) + Send + Sync + 'static) {
+        let _ = self.shared.on_given_up.set(Box::new(told));
     }
 
     /// Has this be told every connection that comes without being accepted from one of the sockets: it was on its way when it
@@ -289,6 +300,10 @@ impl Shared {
                 None => drop(self.say(&Wanted::DecideDatagrams { token: told.token, may_send: false })),
             }
         }
+        let given_up = std::mem::take(&mut self.lock().given_up);
+        if let Some(on_given_up) = self.on_given_up.get() {
+            given_up.into_iter().for_each(on_given_up);
+        }
         let Some(on_flow) = self.on_flow.get() else { return };
         let unasked = std::mem::take(&mut self.lock().unasked);
         for flow in unasked {
@@ -341,6 +356,14 @@ impl Heard {
                 };
                 if let Some(done) = self.dialed.remove(&token) {
                     self.untold.push((done, dialed));
+                }
+            }
+            Told::GivenUp { mark } => {
+                self.flows.remove(&mark);
+                let count = self.unasked.len();
+                self.unasked.retain(|flow| flow.mark != mark);
+                if self.unasked.len() == count {
+                    self.given_up.push(mark);
                 }
             }
             Told::Arrived => {

@@ -93,6 +93,10 @@ impl Wires for Ways {
         self.interception.on_flow(move |flow| told(attempt(flow)));
     }
 
+    fn on_given_up(&self, told: Box<dyn Fn(u64) + Send + Sync>) {
+        self.interception.on_given_up(move |mark| told(mark.key()));
+    }
+
     fn on_arrival(&self, told: Box<dyn Fn(OwnedFd) + Send + Sync>) {
         self.interception.on_arrival(told);
     }

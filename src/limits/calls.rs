@@ -95,6 +95,11 @@ pub const RECORDING_COPIES: usize = 2;
 pub const MAX_RECORDING_BYTES: usize = 512 * 1024 * 1024;
 /// Connections of recorded commands that are served at the same time; more wait in the sockets' queues.
 pub const MAX_RECORDED_CONNECTIONS: usize = 4096;
+/// Connections of commands may hold one in so many of the open files that the system allows this process, so that files, commands
+/// and clients always have some.
+pub const CONNECTION_FILES_SHARE: u64 = 4;
+/// Descriptors of one of them: its own, and the one to its server.
+pub const CONNECTION_DESCRIPTORS: usize = 2;
 /// What one of them takes in memory besides the calls that it carries, in bytes: what is on its way, each way.
 pub const RECORDED_CONNECTION_BYTES: usize = 2 * RELAY_BUFFER_KEPT_BYTES;
 /// Longest head of an HTTP/1 message that is understood, in bytes.
@@ -109,12 +114,19 @@ pub const MAX_PROPOSED_PATH_BYTES: usize = 160;
 pub const MAX_HTTP_FIELDS: usize = 1024;
 /// Requests that may wait for their answers on one HTTP/1 connection.
 pub const MAX_HTTP_PIPELINED: usize = 10_000;
-/// Streams that may be open on one HTTP/2 connection.
-pub const MAX_HTTP2_STREAMS: u32 = 1000;
+/// Streams that may be open on one HTTP/2 connection (RFC 9113, 6.5.2: not less than 100).
+pub const MAX_HTTP2_STREAMS: u32 = 100;
+/// Longest head of an answer on an opened connection of HTTP/2, in bytes as RFC 9113, 6.5.2, counts them; in memory it takes up to
+/// twice that.
+pub const MAX_HTTP2_ANSWER_HEAD_BYTES: u32 = MAX_OPENED_HEAD_BYTES as u32 / 2;
+/// What a field takes in memory besides its name and its value, in bytes.
+pub const HTTP_FIELD_BYTES: usize = 128;
 /// What one HTTP/2 stream may have on its way, in bytes; a connection four times that.
 pub const HTTP2_WINDOW_BYTES: u32 = 512 * 1024;
 /// What one HTTP/2 connection may hold of what is on its way, in bytes: from one side, and to the other.
 pub const HTTP2_CONNECTION_BYTES: usize = 8 * HTTP2_WINDOW_BYTES as usize;
+/// Pipes through which connections go while much comes, for the whole process: who gets none is read and written instead.
+pub const MAX_RELAY_PIPES: usize = 128;
 /// What is read at once from a recorded connection at first, in bytes.
 pub const RELAY_BUFFER_BYTES: usize = 16 * 1024;
 /// What the pipe holds through which a relayed connection goes once more comes at a time, in bytes.

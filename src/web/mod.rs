@@ -26,8 +26,8 @@ use crate::cli::Cli;
 use crate::compose::{look_around, server_beside, undo_places, wall_in};
 use crate::config::{Config, HttpConfig};
 use crate::limits::{
-    HTTP_BACKLOG, HTTP_CLIENT_TIMEOUT_SECS, HTTP_CONNECTIONS_SHARE_PERCENT, HTTP_SESSION_IDLE_SECS, MAX_HTTP_CALLS,
-    MAX_HTTP_CONNECTIONS, MAX_HTTP_SESSIONS, RESERVED_OPEN_FILES,
+    CONNECTION_FILES_SHARE, HTTP_BACKLOG, HTTP_CLIENT_TIMEOUT_SECS, HTTP_CONNECTIONS_SHARE_PERCENT,
+    HTTP_SESSION_IDLE_SECS, MAX_HTTP_CALLS, MAX_HTTP_CONNECTIONS, MAX_HTTP_SESSIONS, RESERVED_OPEN_FILES,
 };
 use crate::policy::{Pins, Policy, Root};
 use crate::sandbox::Tier;
@@ -186,10 +186,10 @@ fn listen(address: SocketAddr) -> Result<TcpListener> {
     })
 }
 
-/// How many connections there may be of those that were asked for: calls need open files as well.
+/// How many connections there may be of those that were asked for: calls need open files as well, and connections of commands.
 fn connections(asked: usize) -> usize {
     let Some(files) = getrlimit(Resource::Nofile).current else { return asked };
-    let most = (files - RESERVED_OPEN_FILES.min(files / 2)) as usize;
+    let most = (files - files / CONNECTION_FILES_SHARE - RESERVED_OPEN_FILES.min(files / 2)) as usize;
     if most < asked {
         tracing::warn!("at most {most} connections instead of {asked}: the limit of open files is {files}");
     }

@@ -300,6 +300,40 @@ fn many_connections_and_ends_of_every_kind_pass() {
     });
 }
 
+/// Holds more connections than there may be, then one when all are gone.
+const CROWD: &str = "import errno, socket
+def connect():
+    try:
+        return socket.create_connection(('api.example.com', 8080))
+    except OSError as error:
+        return errno.errorcode[error.errno]
+held = [connect() for _ in range(60)]
+print([it for it in held if isinstance(it, str)], open('crowd.py').read()[:6])
+del held
+while connect() == 'ENOBUFS':
+    pass
+";
+
+#[test]
+fn connections_have_a_share_of_the_open_files() {
+    everywhere(|world| {
+        world.file("crowd.py", CROWD);
+        fs::write(world.tree.path().join("open-files"), "400").unwrap();
+        let ran = world.run(&RULES, "python3 crowd.py");
+        assert_eq!(
+            ran.out,
+            format!("{:?} import\n", ["ENOBUFS"; 10]).replace('"', "'"),
+            "{:?}: {}",
+            world.setting,
+            ran.err
+        );
+        let told = "replay: blocked: api.example.com:8080, more than 50 connections at once, ";
+        let lines: Vec<&str> = ran.err.lines().collect();
+        assert!(matches!(lines[..], [line] if line.starts_with(told)), "{:?}: {}", world.setting, ran.err);
+        assert_eq!(ran.status, Some(0));
+    });
+}
+
 /// Asks for a path of a host, and says at which host it is.
 const ASK: &str = "import http.client, sys
 def ask(host, said):

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result, anyhow, bail};
 use tracing::level_filters::LevelFilter;
 
-use super::process::{catch_signals, logging, print, raise_open_files, status, stdin, stdout};
+use super::process::{catch_signals, logging, print, status, stdin, stdout};
 use crate::cli::{LogLevel, MockAction, MockServe, OnMissArg, Options, Redact};
 use crate::config::{client_limits, error_style, level_filter};
 use crate::limits::MAX_MANIFEST_BYTES;
@@ -32,7 +32,6 @@ use crate::web;
 pub fn serve(serve: &MockServe, options: &Options) -> Result<ExitCode> {
     let signals = catch_signals()?;
     logging(log_level(serve, options.log_level));
-    raise_open_files();
     let mock = prepare(serve, error_style(options))?;
     let (version, source) = (env!("CARGO_PKG_VERSION"), source(serve));
     let limits = client_limits(options);

@@ -11,7 +11,7 @@ pub enum Refusal {
 }
 
 /// Each with its word. The first one stands for all others.
-const REASONS: [(&str, Refusal); 9] = [
+const REASONS: [(&str, Refusal); 10] = [
     ("ECONNREFUSED", Refusal::Connect(libc::ECONNREFUSED)),
     ("ETIMEDOUT", Refusal::Connect(libc::ETIMEDOUT)),
     ("EHOSTUNREACH", Refusal::Connect(libc::EHOSTUNREACH)),
@@ -20,12 +20,15 @@ const REASONS: [(&str, Refusal); 9] = [
     ("ECONNRESET", Refusal::Connect(libc::ECONNRESET)),
     ("EACCES", Refusal::Connect(libc::EACCES)),
     ("EPERM", Refusal::Connect(libc::EPERM)),
+    ("ENOBUFS", Refusal::Connect(Refusal::NO_ROOM)),
     ("certificate", Refusal::Certificate),
 ];
 
 impl Refusal {
     /// What a connection fails with of which nothing is known.
     pub const UNKNOWN: i32 = libc::ECONNREFUSED;
+    /// The same if this process has no descriptors for it: programs try again at once after `EMFILE` or `ECONNREFUSED`.
+    pub const NO_ROOM: i32 = libc::ENOBUFS;
 
     pub fn of(error: &io::Error) -> Self {
         let errno = error.raw_os_error().unwrap_or(match error.kind() {

@@ -4,8 +4,9 @@ use std::io;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use super::Note;
 use super::hub::Hub;
+use super::{Misfit, Note};
+use crate::budget::Share;
 use crate::limits::MAX_RECORDED_BODY_BYTES;
 use crate::record::call::{Exchange, Link, Refusal, Target};
 use crate::record::matching::describe;
@@ -44,11 +45,24 @@ impl Context {
         self.shared.note(Note::Lost { what: format!("{}: {TOO_LONG}", describe(exchange)) });
     }
 
-    /// The real server was not reached for this reason. That a rule says no is nothing that the server has said, so it is not kept.
+    /// So many descriptors that this connection takes; or what connect(2) fails with, which is told.
+    pub fn descriptors(&self, count: usize) -> Result<Share, i32> {
+        self.shared.descriptors(count).map_err(|error| {
+            self.not_reached(&error);
+            Refusal::NO_ROOM
+        })
+    }
+
+    /// The real server was not reached for this reason. What a rule says, or this process for want of descriptors, is nothing that the
+    /// server has said, so it is not kept.
     pub fn not_reached(&self, error: &io::Error) -> Refusal {
         let refusal = Refusal::of(error);
-        if self.shared.wires.door().is_none() || error.raw_os_error() != Some(libc::EACCES) {
-            self.refused(refusal);
+        match (error.raw_os_error(), self.shared.wires.door()) {
+            (Some(Refusal::NO_ROOM), Some(door)) => {
+                door.ended(&self.link.target, Misfit::Many(self.shared.most_connections()), self.by);
+            }
+            (Some(libc::EACCES), Some(_)) | (Some(Refusal::NO_ROOM), None) => {}
+            _ => self.refused(refusal),
         }
         refusal
     }

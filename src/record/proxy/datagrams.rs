@@ -15,6 +15,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::hub::Hub;
 use super::{Datagrams, Mode};
+use crate::budget::Share;
 use crate::egress::Transport;
 use crate::limits::DATAGRAM_IDLE_SECS;
 use crate::record::call::Target;
@@ -31,6 +32,7 @@ struct Association {
 
 struct Way {
     real: UdpSocket,
+    _descriptor: Share,
     used: Mutex<Instant>,
 }
 
@@ -48,6 +50,10 @@ impl Way {
 pub async fn serve(shared: Arc<Hub>, associations: Arc<Semaphore>, told: Datagrams) {
     let Datagrams { token, to, by, socket } = told;
     let target = shared.target(to);
+    let Ok(_descriptor) = shared.descriptors(1) else {
+        shared.wires.decide_datagrams(token, false);
+        return;
+    };
     let mut first = reach(&shared, &target, by).await.ok();
     let inside = std::net::UdpSocket::from(socket);
     let inside = inside.set_nonblocking(true).and_then(|()| UdpSocket::from_std(inside));
@@ -79,8 +85,8 @@ pub async fn serve(shared: Arc<Hub>, associations: Arc<Semaphore>, told: Datagra
             Some(real) => Ok(real),
             None => reach(&shared, &target, by).await,
         };
-        let (Some(place), Ok(real)) = (room(&associations, &mut of_peers), real) else { continue };
-        let way = Arc::new(Way { real, used: Mutex::new(Instant::now()) });
+        let (Some(place), Ok((real, descriptor))) = (room(&associations, &mut of_peers), real) else { continue };
+        let way = Arc::new(Way { real, _descriptor: descriptor, used: Mutex::new(Instant::now()) });
         let _ = way.real.send(&data).await;
         let answers = answering.spawn(answer(Arc::clone(&way), Arc::clone(&inside), peer, place, IDLE));
         of_peers.insert(peer, Association { way, answers });
@@ -136,20 +142,20 @@ async fn receive(socket: &UdpSocket) -> io::Result<(Vec<u8>, SocketAddr)> {
 }
 
 /// A socket that is connected to the real place, if the program may send there.
-async fn reach(shared: &Arc<Hub>, target: &Target, by: ProgramName) -> io::Result<UdpSocket> {
+async fn reach(shared: &Arc<Hub>, target: &Target, by: ProgramName) -> io::Result<(UdpSocket, Share)> {
     let refused = || io::Error::from_raw_os_error(libc::EACCES);
     let (Mode::Pass, Some(door)) = (&shared.mode, shared.wires.door()) else { return Err(refused()) };
     if !door.admits(Transport::Udp, target, by) {
         return Err(refused());
     }
-    let mut failed = refused();
+    let (mut failed, descriptor) = (refused(), shared.descriptors(1)?);
     for address in shared.resolve(&target.host).await? {
         if !door.leads_to(Transport::Udp, target, address, by) {
             continue;
         }
         let made = shared.wires.datagrams_to(SocketAddr::new(address, target.port));
         match made.and_then(|socket| socket.set_nonblocking(true).and_then(|()| UdpSocket::from_std(socket))) {
-            Ok(socket) => return Ok(socket),
+            Ok(socket) => return Ok((socket, descriptor)),
             Err(error) => failed = error,
         }
     }
@@ -170,7 +176,7 @@ mod tests {
             let way = || async {
                 let real = here().await;
                 real.connect(server.local_addr().unwrap()).await.unwrap();
-                Arc::new(Way { real, used: Mutex::new(Instant::now()) })
+                Arc::new(Way { real, _descriptor: Share::default(), used: Mutex::new(Instant::now()) })
             };
             let (associations, mut of_peers) = (Arc::new(Semaphore::new(1)), HashMap::new());
             let (first, peer) = (way().await, program.local_addr().unwrap());

@@ -11,11 +11,12 @@ use tokio::sync::{Semaphore, oneshot, watch};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
+use super::stream::Stream;
 use super::{Counts, Mode, Note, OnMiss, Recorded, Wires};
 use crate::budget::{Account, Purpose, Share};
 use crate::limits::{
-    MAX_LOOKUPS_AT_ONCE, MAX_RECORDING_BYTES, MAX_RECORDING_NOTES, MAX_SOCKETS_ASKED_FOR, MEMORY_LOOK_MS,
-    MEMORY_WAIT_MS, NEXT_ADDRESS_MS, RECORDING_COPIES, RESOLVED_MS, UPSTREAM_CONNECT_MS,
+    CONNECTION_DESCRIPTORS, MAX_LOOKUPS_AT_ONCE, MAX_RECORDING_BYTES, MAX_RECORDING_NOTES, MAX_SOCKETS_ASKED_FOR,
+    MEMORY_LOOK_MS, MEMORY_WAIT_MS, NEXT_ADDRESS_MS, RECORDING_COPIES, RESOLVED_MS, UPSTREAM_CONNECT_MS,
 };
 use crate::outbound::Verifier;
 use crate::record::call::{Content, Exchange, Link, Refusal, Target};
@@ -132,6 +133,19 @@ impl Hub {
             }
             tokio::time::sleep(Duration::from_millis(MEMORY_LOOK_MS)).await;
         }
+    }
+
+    /// So many descriptors for a connection, before they are opened: [`Refusal::NO_ROOM`] if there are none, which is told.
+    pub fn descriptors(&self, count: usize) -> io::Result<Share> {
+        self.account.descriptors(count).map_err(|_| {
+            self.note(Note::Many(self.most_connections()));
+            io::Error::from_raw_os_error(Refusal::NO_ROOM)
+        })
+    }
+
+    /// Connections that there can be at once while others have none.
+    pub fn most_connections(&self) -> usize {
+        self.account.most_descriptors() / CONNECTION_DESCRIPTORS
     }
 
     pub(super) fn kept(&self) -> MutexGuard<'_, Kept> {
@@ -292,8 +306,14 @@ impl Hub {
 
     /// The real server, at the first that answers of its addresses that are good; `EACCES` if none is. One that does not answer does
     /// not keep from the next one (RFC 8305, 5).
-    pub async fn dial(self: &Arc<Self>, target: &Target, is_good: impl Fn(IpAddr) -> bool) -> io::Result<TcpStream> {
+    pub async fn dial(
+        self: &Arc<Self>,
+        target: &Target,
+        descriptor: Share,
+        is_good: impl Fn(IpAddr) -> bool,
+    ) -> io::Result<Stream> {
         let connect = async {
+            let mut first = Some(descriptor);
             let mut failed = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
             let mut tried = JoinSet::new();
             let mut left = self.resolve(&target.host).await?.into_iter();
@@ -304,11 +324,18 @@ impl Hub {
                         continue;
                     }
                     Some(address) => {
+                        let descriptor = match first.take().map_or_else(|| self.descriptors(1), Ok) {
+                            Ok(descriptor) => descriptor,
+                            Err(error) => {
+                                failed = error;
+                                continue;
+                            }
+                        };
                         let (hub, to) = (Arc::clone(self), SocketAddr::new(address, target.port));
                         if tried.is_empty() && left.len() == 0 {
-                            return hub.connect(to).await;
+                            return hub.connect(to, descriptor).await;
                         }
-                        tried.spawn(async move { hub.connect(to).await });
+                        tried.spawn(async move { hub.connect(to, descriptor).await });
                     }
                     None if tried.is_empty() => return Err(failed),
                     None => {}
@@ -327,7 +354,7 @@ impl Hub {
             .unwrap_or_else(|_| Err(io::Error::new(io::ErrorKind::TimedOut, "nothing answered in time")))
     }
 
-    async fn connect(&self, to: SocketAddr) -> io::Result<TcpStream> {
+    async fn connect(&self, to: SocketAddr, descriptor: Share) -> io::Result<Stream> {
         let place = self.dialing.acquire().await.map_err(io::Error::other)?;
         let (tell, told) = oneshot::channel();
         // Who does not wait any more is told nothing.
@@ -347,7 +374,7 @@ impl Hub {
         }
         // Small messages go on as they come.
         let _ = stream.set_nodelay(true);
-        Ok(stream)
+        Ok(Stream::of(stream, descriptor))
     }
 }
 

@@ -19,6 +19,8 @@ pub enum Misfit {
     Malformed,
     /// The certificate of the real server is not good, with the reason.
     Certificate(String),
+    /// There are as many connections at once as this process has descriptors for, about so many.
+    Many(usize),
     /// The program does not accept the certificate that opens its connection.
     Distrust,
 }
@@ -32,6 +34,7 @@ impl fmt::Display for Misfit {
             Self::Unknown => out.write_str("neither TLS nor HTTP was spoken"),
             Self::Malformed => out.write_str("what was said is no valid HTTP"),
             Self::Certificate(reason) => write!(out, "the certificate of the server is not good: {reason}"),
+            Self::Many(most) => write!(out, "more than {most} connections at once"),
             Self::Distrust => out.write_str("the program does not trust the authority that opens its connection"),
         }
     }

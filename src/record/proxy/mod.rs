@@ -37,6 +37,7 @@ mod upstream;
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
 use std::os::fd::OwnedFd;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -55,7 +56,7 @@ pub use self::outcome::{Counts, Note, Recorded};
 pub use crate::record::protocol::mysql::login::Known;
 
 use self::stream::Stream;
-use crate::budget::Account;
+use crate::budget::{Account, Share};
 use crate::egress::Transport;
 use crate::limits::{
     MAX_DATAGRAM_ASSOCIATIONS, MAX_RECORDED_CONNECTIONS, MAX_RESOLVE_THREADS, PROXY_END_MS, RECORDED_CONNECTION_BYTES,
@@ -89,6 +90,8 @@ pub trait Wires: Send + Sync + 'static {
     /// Has this be told every connection before it is made, which then waits for [`Self::decide`]. Where connections do not
     /// wait they are told by [`Self::destination`] only.
     fn on_attempt(&self, _told: Box<dyn Fn(Attempt) + Send + Sync>) {}
+    /// Has this be told the key of every attempt that its program has given up.
+    fn on_given_up(&self, _told: Box<dyn Fn(u64) + Send + Sync>) {}
     /// Has this be told every connection that is accepted by nobody, since it was on its way for long.
     fn on_arrival(&self, _told: Box<dyn Fn(OwnedFd) + Send + Sync>) {}
     /// Has this be told every place before the first datagram goes there, which then waits for [`Self::decide_datagrams`].
@@ -220,6 +223,12 @@ impl Proxy {
                 attempts.asked(&handle, attempt);
             }
         }));
+        let weak = Arc::downgrade(&attempts);
+        wires.on_given_up(Box::new(move |key| {
+            if let Some(attempts) = weak.upgrade() {
+                attempts.given_up(key);
+            }
+        }));
         let (weak, handle) = (Arc::downgrade(&attempts), runtime.clone());
         let associations = Arc::new(Semaphore::new(MAX_DATAGRAM_ASSOCIATIONS));
         wires.on_datagrams(Box::new(move |told| {
@@ -334,11 +343,19 @@ async fn accept(attempts: Arc<Attempts>, mut source: Source, forward: bool, plac
         };
         match accepted {
             Ok((client, peer)) => {
-                let attempts = Arc::clone(&attempts);
+                let _ = client.set_nodelay(true);
+                // Before the next one is accepted: who has no descriptor is gone by then.
+                let purpose = catch_unwind(AssertUnwindSafe(|| purpose(&attempts, &client, peer, forward)));
+                let purpose = purpose.inspect_err(|_| shared.count(|counts| counts.panics += 1));
+                let Some((purpose, descriptor)) = purpose.ok().flatten() else {
+                    Stream::new(client).reset();
+                    continue;
+                };
+                let (shared, client) = (Arc::clone(shared), Stream::of(client, descriptor));
                 connections.spawn(async move {
                     let _place = place;
                     // A broken connection is the program's to notice, and it does.
-                    if let Err(error) = connection(&attempts, client, peer, forward).await {
+                    if let Err(error) = serve_one(shared, purpose, client).await {
                         tracing::debug!(%error, "a recorded connection broke");
                     }
                 });
@@ -361,35 +378,46 @@ fn count_panic(shared: &Hub, ended: &Result<(), JoinError>) {
     }
 }
 
-async fn connection(attempts: &Attempts, client: TcpStream, peer: SocketAddr, forward: bool) -> io::Result<()> {
+/// What a connection has come for.
+enum Purpose {
+    Requests,
+    Names,
+    Decided(Decision),
+}
+
+/// With its descriptor; `None` if it is for nothing, or there is none.
+fn purpose(attempts: &Attempts, client: &TcpStream, peer: SocketAddr, forward: bool) -> Option<(Purpose, Share)> {
     let shared = &attempts.shared;
-    let _ = client.set_nodelay(true);
-    let local = client.local_addr()?;
-    let client = Stream::new(client);
     if forward {
-        return forward_proxy::serve(Arc::clone(shared), client).await;
+        return Some((Purpose::Requests, shared.descriptors(1).ok()?));
     }
-    let Some(attempt) = shared.wires.destination(local, peer) else {
+    let Some(attempt) = shared.wires.destination(client.local_addr().ok()?, peer) else {
         shared.count(|counts| counts.strays += 1);
-        client.reset();
-        return Ok(());
+        return None;
     };
     if nameserver::is_nameserver(attempt.to) {
-        return nameserver::serve_tcp(Arc::clone(shared), client).await;
+        return Some((Purpose::Names, shared.descriptors(1).ok()?));
     }
     match attempts.decision(attempt) {
-        Decision::Played(context, replay) => return replay::serve(context, replay, client).await,
-        Decision::Dialed(context, server) => {
-            // Whoever dialed has told why, if there is none.
-            if let Ok(server) = server.await {
-                return match shared.mode {
-                    Mode::Pass => pass::converse(&context, client, server).await,
-                    Mode::Record | Mode::Replay { .. } => record::converse(context, client, server).await,
-                };
-            }
-        }
-        Decision::Refused(_) => {}
+        (Decision::Refused(_), _) => None,
+        (decision, descriptor) => Some((Purpose::Decided(decision), descriptor)),
     }
-    client.reset();
-    Ok(())
+}
+
+async fn serve_one(shared: Arc<Hub>, purpose: Purpose, client: Stream) -> io::Result<()> {
+    match purpose {
+        Purpose::Requests => forward_proxy::serve(shared, client).await,
+        Purpose::Names => nameserver::serve_tcp(shared, client).await,
+        Purpose::Decided(Decision::Played(context, replay)) => replay::serve(context, replay, client).await,
+        Purpose::Decided(Decision::Dialed(context, server)) => match (server.await, &shared.mode) {
+            (Ok(server), Mode::Pass) => pass::converse(&context, client, server).await,
+            (Ok(server), Mode::Record | Mode::Replay { .. }) => record::converse(context, client, server).await,
+            // Whoever dialed has told why.
+            (Err(_), _) => {
+                client.reset();
+                Ok(())
+            }
+        },
+        Purpose::Decided(Decision::Refused(_)) => Ok(()),
+    }
 }

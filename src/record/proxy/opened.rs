@@ -36,7 +36,8 @@ use super::misfit::{Misfit, fits};
 use super::stream::Stream;
 use super::tls;
 use crate::limits::{
-    HTTP2_CONNECTION_BYTES, HTTP2_WINDOW_BYTES, MAX_HTTP_FIELDS, MAX_HTTP2_STREAMS, MAX_OPENED_HEAD_BYTES,
+    HTTP_FIELD_BYTES, HTTP2_CONNECTION_BYTES, HTTP2_WINDOW_BYTES, MAX_HTTP_FIELDS, MAX_HTTP2_ANSWER_HEAD_BYTES,
+    MAX_HTTP2_STREAMS, MAX_OPENED_HEAD_BYTES,
 };
 use crate::record::call::Target;
 use crate::record::http::h1;
@@ -207,11 +208,12 @@ async fn second(
     server: Stream,
     opened: impl FnOnce(Sender) -> Opened,
 ) -> io::Result<()> {
-    let _room = context.shared.room(2 * HTTP2_CONNECTION_BYTES).await;
+    let heads = MAX_HTTP2_STREAMS as usize * MAX_OPENED_HEAD_BYTES;
+    let _room = context.shared.room(2 * HTTP2_CONNECTION_BYTES + heads).await;
     let (sender, asking) = to_server_2::Builder::new(TokioExecutor::new())
         .initial_stream_window_size(HTTP2_WINDOW_BYTES)
         .initial_connection_window_size(4 * HTTP2_WINDOW_BYTES)
-        .max_header_list_size(MAX_OPENED_HEAD_BYTES as u32)
+        .max_header_list_size(MAX_HTTP2_ANSWER_HEAD_BYTES)
         .handshake(TokioIo::new(server))
         .await
         .map_err(io::Error::other)?;
@@ -265,6 +267,12 @@ fn ending(context: &Context, opened: &Opened, ended: hyper::Result<()>) -> io::R
     }
 }
 
+/// About what the head of a request takes in memory, in bytes.
+pub(super) fn head_bytes<T>(request: &Request<T>) -> usize {
+    let fields = request.headers().iter().map(|(name, value)| name.as_str().len() + value.len() + HTTP_FIELD_BYTES);
+    request.uri().path().len() + request.uri().query().map_or(0, str::len) + fields.sum::<usize>()
+}
+
 impl Sender {
     async fn send(&self, request: Request<Incoming>) -> hyper::Result<Response<Incoming>> {
         match self {
@@ -288,6 +296,12 @@ impl Opened {
     /// Answers a request: with an error, which ends the connection or the stream, as the real server does.
     async fn answer(self: Arc<Self>, mut request: Request<Incoming>) -> hyper::Result<Response<Said>> {
         self.shared.trusts(&self.target);
+        let mut held = self.shared.share();
+        // On HTTP/2 there are many at once, each with a head that is here already.
+        if request.version() == Version::HTTP_2 && held.try_grow(head_bytes(&request)).is_err() {
+            let refusal = Refusal("more requests at once than --memory-mib leaves room for".to_owned());
+            return Ok(refusal.into_answer(StatusCode::SERVICE_UNAVAILABLE));
+        }
         let switch = upgrade::on(&mut request);
         let (mut head, body) = request.into_parts();
         let judged = match self.complete(&mut head) {

@@ -34,6 +34,8 @@ pub enum Note {
     Full,
     /// Connections waited for memory.
     Crowded,
+    /// Connections were refused: there were as many at once as this process has descriptors for, about so many.
+    Many(usize),
     /// The program read further than when it was recorded: then it left in the middle of the answer.
     CutOff {
         call: String,
@@ -68,6 +70,10 @@ impl fmt::Display for Note {
             Self::Crowded => {
                 write!(formatter, "connections waited for memory: more at once than --memory-mib leaves room for")
             }
+            Self::Many(most) => write!(
+                formatter,
+                "connections were refused: more than {most} at once, for which there are no open files (RLIMIT_NOFILE)"
+            ),
             Self::CutOff { call, bytes } => write!(
                 formatter,
                 "{call}: the recording of this answer was cut off by the client after {bytes} bytes, and was read further"

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::net::{Shutdown, shutdown};
 use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice};
@@ -9,7 +10,7 @@ use tokio::io::Interest;
 use tokio::net::TcpStream;
 
 use super::stream::Stream;
-use crate::limits::{RELAY_BUFFER_BYTES, RELAY_PIPE_BYTES};
+use crate::limits::{MAX_RELAY_PIPES, RELAY_BUFFER_BYTES, RELAY_PIPE_BYTES};
 
 /// Passes on what both say until both have ended.
 pub async fn both_ways(client: &mut Stream, server: &mut Stream) -> io::Result<()> {
@@ -29,11 +30,65 @@ pub async fn one_way(from: &TcpStream, to: &TcpStream) -> io::Result<()> {
 
 /// One direction. Who says little at once is passed on without a pipe, which costs more than the bytes.
 #[derive(Default)]
-pub struct Way(Option<Pipe>);
+pub struct Way {
+    is_busy: bool,
+}
 
 struct Pipe {
     out: OwnedFd,
     into: OwnedFd,
+}
+
+/// Pipes that nobody uses now, all empty, and how many more there may be.
+static PIPES: Mutex<(Vec<Pipe>, usize)> = Mutex::new((Vec::new(), MAX_RELAY_PIPES));
+
+const NOW: SpliceFlags = SpliceFlags::MOVE.union(SpliceFlags::NONBLOCK);
+
+/// A pipe while something passes through it.
+struct Lent {
+    /// Taken by its drop.
+    pipe: Option<Pipe>,
+    held: usize,
+}
+
+fn pipes() -> MutexGuard<'static, (Vec<Pipe>, usize)> {
+    PIPES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Lent {
+    /// `None` if as many are used as there may be.
+    fn take() -> Option<Self> {
+        let mut pipes = pipes();
+        let pipe = if let Some(pipe) = pipes.0.pop() {
+            pipe
+        } else {
+            let left = pipes.1.checked_sub(1)?;
+            let pipe = Pipe::new().ok()?;
+            pipes.1 = left;
+            pipe
+        };
+        Some(Self { pipe: Some(pipe), held: 0 })
+    }
+
+    fn fill(&self, from: &TcpStream) -> io::Result<usize> {
+        let pipe = self.pipe.as_ref().ok_or(io::ErrorKind::BrokenPipe)?;
+        Ok(splice(from, None, &pipe.into, None, RELAY_PIPE_BYTES, NOW)?)
+    }
+
+    fn empty(&self, to: &TcpStream) -> io::Result<usize> {
+        let pipe = self.pipe.as_ref().ok_or(io::ErrorKind::BrokenPipe)?;
+        Ok(splice(&pipe.out, None, to, None, self.held, NOW)?)
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        let mut pipes = pipes();
+        match self.pipe.take() {
+            Some(pipe) if self.held == 0 => pipes.0.push(pipe),
+            _ => pipes.1 += 1,
+        }
+    }
 }
 
 impl Pipe {
@@ -49,35 +104,40 @@ impl Way {
     /// Passes on what has come, which it waits for: so many bytes of it, at most [`RELAY_PIPE_BYTES`]. 0 is the end, which is passed on,
     /// too.
     pub async fn step(&mut self, from: &TcpStream, to: &TcpStream) -> io::Result<usize> {
-        let Some(Pipe { out, into }) = &self.0 else {
+        let (mut lent, count) = loop {
             from.readable().await?;
-            let mut said = Vec::new();
-            let count = read(from, &mut said).await?;
-            if count == 0 {
-                end(to);
-            } else if write_all(to, &said).await.is_err() {
-                // Who takes nothing any more may still speak.
-                return Ok(0);
-            } else if count >= RELAY_BUFFER_BYTES {
-                self.0 = Some(Pipe::new()?);
+            let lent = if self.is_busy { Lent::take() } else { None };
+            let Some(lent) = lent else { return self.carry(from, to).await };
+            // The pipe is empty, so nothing but the socket makes this wait; then the pipe is for others.
+            match from.try_io(Interest::READABLE, || lent.fill(from)) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                count => break (lent, count?),
             }
-            return Ok(count);
         };
-        let flags = SpliceFlags::MOVE | SpliceFlags::NONBLOCK;
-        let from_socket = || Ok(splice(from, None, into, None, RELAY_PIPE_BYTES, flags)?);
-        let to_socket = |count| Ok(splice(out, None, to, None, count, flags)?);
-        // The pipe is empty, so nothing but the socket makes this wait.
-        let count = from.async_io(Interest::READABLE, from_socket).await?;
         if count == 0 {
             end(to);
         }
-        let mut held = count;
-        while held > 0 {
-            match to.async_io(Interest::WRITABLE, || to_socket(held)).await {
-                Ok(passed) => held -= passed,
+        lent.held = count;
+        while lent.held > 0 {
+            match to.async_io(Interest::WRITABLE, || lent.empty(to)).await {
+                Ok(passed) => lent.held -= passed,
                 Err(_) => return Ok(0),
             }
         }
+        Ok(count)
+    }
+
+    /// The same without a pipe.
+    async fn carry(&mut self, from: &TcpStream, to: &TcpStream) -> io::Result<usize> {
+        let mut said = Vec::new();
+        let count = read(from, &mut said).await?;
+        if count == 0 {
+            end(to);
+        } else if write_all(to, &said).await.is_err() {
+            // Who takes nothing any more may still speak.
+            return Ok(0);
+        }
+        self.is_busy = count >= RELAY_BUFFER_BYTES;
         Ok(count)
     }
 }

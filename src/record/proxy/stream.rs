@@ -9,6 +9,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, Re
 use tokio::net::TcpStream;
 use tokio_rustls::{client, server};
 
+use crate::budget::Share;
 use crate::limits::RELAY_BUFFER_BYTES;
 use crate::record::http::h1::Rendered;
 
@@ -39,11 +40,18 @@ pub struct Stream {
     /// Bytes that are read before any others.
     before: Bytes,
     layers: Box<dyn Duplex>,
+    /// The descriptor that it holds, if it is a socket.
+    _descriptor: Share,
 }
 
 impl Stream {
     pub fn new(layers: impl Duplex + 'static) -> Self {
-        Self { before: Bytes::new(), layers: Box::new(layers) }
+        Self { before: Bytes::new(), layers: Box::new(layers), _descriptor: Share::default() }
+    }
+
+    /// A socket, with what its descriptor takes.
+    pub fn of(socket: TcpStream, descriptor: Share) -> Self {
+        Self { _descriptor: descriptor, ..Self::new(socket) }
     }
 
     /// Whether the other side has closed the connection altogether, as far as is known: it answers with a reset to what is

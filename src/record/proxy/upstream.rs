@@ -10,34 +10,41 @@ use tokio::net::TcpStream;
 use super::context::Context;
 use super::stream::Stream;
 use super::{Mode, pass, tls};
+use crate::budget::Share;
 use crate::egress::Transport;
 
 /// The real server, if the program may go there; `EACCES` if not.
 pub async fn dial(context: &Context) -> io::Result<Stream> {
+    dial_by(context, context.shared.descriptors(1)?).await
+}
+
+/// The same with a descriptor that it has already.
+pub async fn dial_by(context: &Context, descriptor: Share) -> io::Result<Stream> {
     let (shared, target, by) = (&context.shared, &context.link.target, context.by);
     let Some(door) = shared.wires.door() else {
-        return shared.dial(target, |_| true).await.map(Stream::new);
+        return shared.dial(target, descriptor, |_| true).await;
     };
     if !door.admits(Transport::Tcp, target, by) {
         return Err(io::Error::from_raw_os_error(libc::EACCES));
     }
-    let server = shared.dial(target, |address| door.leads_to(Transport::Tcp, target, address, by)).await?;
+    let server = shared.dial(target, descriptor, |address| door.leads_to(Transport::Tcp, target, address, by)).await?;
     let opens = || door.opens(target, by).is_some() || door.login(target).is_some();
     let is_judged = target.host.parse::<IpAddr>().is_err() || opens();
     let is_looked_at = !matches!(shared.mode, Mode::Pass) && is_judged;
-    if is_looked_at { behind_door(context, server) } else { Ok(Stream::new(server)) }
+    if is_looked_at { behind_door(context, server) } else { Ok(server) }
 }
 
 /// A connection to this server on which is said only what the door lets pass.
-fn behind_door(context: &Context, server: TcpStream) -> io::Result<Stream> {
+fn behind_door(context: &Context, server: Stream) -> io::Result<Stream> {
     // What is used of it every stream socket has.
-    let stream = |end: UnixStream| {
+    let stream = |end: UnixStream, descriptor| {
         end.set_nonblocking(true)?;
-        TcpStream::from_std(OwnedFd::from(end).into()).map(Stream::new)
+        TcpStream::from_std(OwnedFd::from(end).into()).map(|end| Stream::of(end, descriptor))
     };
+    let descriptors = (context.shared.descriptors(1)?, context.shared.descriptors(1)?);
     let (here, there) = UnixStream::pair()?;
-    let (here, there, context) = (stream(here)?, stream(there)?, context.clone());
-    tokio::spawn(async move { pass::converse(&context, there, Stream::new(server)).await });
+    let (here, there, context) = (stream(here, descriptors.0)?, stream(there, descriptors.1)?, context.clone());
+    tokio::spawn(async move { pass::converse(&context, there, server).await });
     Ok(here)
 }
 

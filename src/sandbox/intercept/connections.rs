@@ -233,9 +233,13 @@ impl Interceptor {
 
     /// Leaves a connection on its way.
     pub(super) fn leave_on_its_way(&mut self, socket: OwnedFd, via: SocketAddr, mark: Mark) -> Result<Answer, Errno> {
-        let Some(at) = self.half_open.as_mut().and_then(|half_open| half_open.hold(mark, via.ip()).ok()) else {
+        let Some((at, refused)) = self.half_open.as_mut().and_then(|half_open| half_open.hold(mark, via.ip()).ok())
+        else {
             return self.connect_to(socket, via);
         };
+        if let Some(refused) = refused {
+            self.given_up(refused);
+        }
         let at = if via.is_ipv6() { mapped(at) } else { at };
         if let Some(Destination::Led { to, .. }) = self.destinations.get(&socket) {
             self.destinations.note(&socket, Destination::Led { to, via: at });
@@ -247,6 +251,12 @@ impl Interceptor {
             half_open.comes_from(mark, from);
         }
         answer
+    }
+
+    /// Tells the server that a connection does not come.
+    pub(super) fn given_up(&mut self, mark: Mark) {
+        // A server that does not hear of it gives up later.
+        let _ = self.channel.say(&self.epoll, Told::GivenUp { mark }, None);
     }
 
     /// The server has decided about a connection that is on its way, if it is.

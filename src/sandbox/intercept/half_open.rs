@@ -47,7 +47,8 @@ impl HalfOpen {
     }
 
     /// Nobody answers at the address of this connection from now on, and nobody refuses. Only IPv4 has one for each.
-    pub(super) fn hold(&mut self, mark: Mark, ip: IpAddr) -> Result<SocketAddr, Errno> {
+    /// With the first one if there is no room for both, which is refused.
+    pub(super) fn hold(&mut self, mark: Mark, ip: IpAddr) -> Result<(SocketAddr, Option<Mark>), Errno> {
         let ip = ip.to_canonical();
         if !ip.is_ipv4() {
             return Err(Errno::AFNOSUPPORT);
@@ -69,13 +70,9 @@ impl HalfOpen {
         if self.held.insert(mark, Held { _full: [listener, filler], at, from: None }).is_none() {
             self.order.push_back(mark);
         }
-        // The first ones are refused.
-        while self.order.len() > MAX_CONNECTIONS_ON_THEIR_WAY
-            && let Some(first) = self.order.pop_front()
-        {
-            self.held.remove(&first);
-        }
-        Ok(at)
+        let is_full = self.order.len() > MAX_CONNECTIONS_ON_THEIR_WAY;
+        let first = if is_full { self.order.pop_front() } else { None };
+        Ok((at, first.filter(|first| self.held.remove(first).is_some())))
     }
 
     /// Where the command's end of a connection is, if it is known.

@@ -29,6 +29,8 @@ pub enum Told {
     },
     /// A connection is about to come, once the server has decided ([`Wanted::Decide`]).
     Flow(Flow),
+    /// A connection of which the server has heard does not come: its caller is gone, or waits no longer.
+    GivenUp { mark: Mark },
     /// What came of [`Wanted::Dial`]; with a socket if there is no error. It does not block, and may still be connecting.
     Dialed {
         /// As it was asked for.

@@ -215,8 +215,9 @@ impl Interceptor {
                     let _ = self.give(listener, waiting.asked, answer);
                     continue;
                 }
-                Deed::Ask { .. } => {
+                Deed::Ask { mark, .. } => {
                     self.destinations.forget(&waiting.socket);
+                    self.given_up(mark);
                     Errno::TIMEDOUT
                 }
                 // Who does not wait for a route tries again later.

@@ -4,10 +4,12 @@ use bytes::Bytes;
 use http::{Request, StatusCode, request, response};
 use rustls_pki_types::ServerName;
 
-use super::super::opened::Rewriter;
+use super::super::opened::{Rewriter, head_bytes};
 use super::http2::{body, grpc, h2_crate};
-use super::tls::{block_on, connector};
+use super::tls::{acceptor, async_server, block_on, connector};
 use super::*;
+use crate::budget::Budget;
+use crate::limits::{HTTP2_CONNECTION_BYTES, MAX_HTTP2_STREAMS, MAX_OPENED_HEAD_BYTES};
 
 /// Refuses what has `no` in its path, and has bodies in capital letters, the last byte of each piece only behind the next one.
 struct Capitals;
@@ -189,4 +191,56 @@ fn a_server_reads_what_was_judged() {
         stream.shutdown(std::net::Shutdown::Write).unwrap();
         assert_eq!(text(&said.recv_timeout(PATIENCE).unwrap()), expected.replace("HOST", &address), "{asked}");
     }
+}
+
+#[test]
+fn heads_of_requests_at_once_take_what_the_budget_has() {
+    let real = Arc::new(Authority::new().unwrap());
+    let acceptor = acceptor(&real, &[b"h2"]);
+    let server = async_server(move |stream| {
+        let acceptor = acceptor.clone();
+        async move {
+            let mut connection = h2_crate::server::handshake(acceptor.accept(stream).await.unwrap()).await.unwrap();
+            let mut unanswered = Vec::new();
+            while let Some(Ok(request)) = connection.accept().await {
+                unanswered.push(request);
+            }
+        }
+    });
+    let authority = server.address.to_string();
+    let asked = || {
+        let request = Request::post(format!("https://{authority}/yes"));
+        let with_fields = |request: request::Builder, at| request.header(format!("x-{at}"), "v".repeat(2000));
+        (0..30).fold(request, with_fields).body(()).unwrap()
+    };
+    // Besides: the connection, and the next one, which is waited for.
+    let besides = 2 * RECORDED_CONNECTION_BYTES
+        + 2 * MAX_OPENED_HEAD_BYTES
+        + 2 * HTTP2_CONNECTION_BYTES
+        + MAX_HTTP2_STREAMS as usize * MAX_OPENED_HEAD_BYTES;
+    let one = head_bytes(&asked());
+    let account = Budget::new((besides + 10 * one + one / 2) * 16 / 14).account();
+    let door = Some(Arc::new(Opening::default()) as Arc<dyn Door>);
+    let setup = setup_behind(door, Mode::Pass, server.address, real.pem().as_bytes(), account);
+    let refused = block_on(async {
+        let stream = tokio::net::TcpStream::connect(setup.address).await.unwrap();
+        let name = ServerName::try_from("127.0.0.1").unwrap();
+        let stream = connector(&setup.authority, &[b"h2"]).connect(name, stream).await.unwrap();
+        let (mut send, connection) = h2_crate::client::handshake(stream).await.unwrap();
+        tokio::spawn(connection);
+        let (mut answers, mut bodies) = (JoinSet::new(), Vec::new());
+        for at in 0..40 {
+            send = send.ready().await.unwrap();
+            let (response, body) = send.send_request(asked(), false).unwrap();
+            bodies.push(body);
+            answers.spawn(async move { (at, response.await.unwrap().status()) });
+        }
+        let mut refused = Vec::new();
+        while refused.len() < 30 {
+            refused.push(answers.join_next().await.unwrap().unwrap());
+        }
+        refused.sort();
+        refused
+    });
+    assert_eq!(refused, (10..40).map(|at| (at, StatusCode::SERVICE_UNAVAILABLE)).collect::<Vec<_>>());
 }
