@@ -21,7 +21,7 @@ use crate::egress::{Destination, Host, RequestLine, Transport, Verdict, canonica
 use crate::exec::place_of;
 use crate::policy::{Cause, Policy, PolicyError, Quoted};
 use crate::sandbox::{Network, Tier};
-use crate::sinks::named;
+use crate::sinks::{Compared, named};
 use crate::tools::Services;
 
 /// What is said of one question.
@@ -121,9 +121,13 @@ fn write(config: &Config, policy: &Policy, path: &Path) -> Answer {
     let frozen = sink
         .filter(|_| config.undo.freezes)
         .map(|(sink, _)| format!("what {} runs of it stays as it is (--freeze-sinks)", sink.obeyed_by));
-    match found {
-        Ok(()) => Answer::allowed(allowed_by(policy, &path)).noting(frozen),
-        Err(error) => refused(policy, &path, &error, ":rw"),
+    match (found, frozen) {
+        (Ok(()), Some(frozen)) if sink.is_some_and(|(sink, _)| sink.compared == Compared::Whole) => {
+            Answer::denied(frozen)
+                .unless("no --freeze-sinks", "commands and tools change all that programs outside run")
+        }
+        (Ok(()), frozen) => Answer::allowed(allowed_by(policy, &path)).noting(frozen),
+        (Err(error), _) => refused(policy, &path, &error, ":rw"),
     }
 }
 

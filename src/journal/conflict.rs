@@ -103,6 +103,8 @@ pub(super) struct Check<'a> {
     pub(super) after: &'a HashMap<Id, Place>,
     /// Entries that are not undone and began later than the first that is.
     pub(super) others: &'a [Entry],
+    /// By name, the first entry to be undone that changed it: what others did before that stays.
+    pub(super) firsts: &'a HashMap<(Id, Bytes), u64>,
 }
 
 impl Check<'_> {
@@ -185,7 +187,8 @@ impl Check<'_> {
         if noted.before.or(noted.after).is_some() && self.has_no_directory(dir) {
             return Some("its directory is gone; make one in its place first".into());
         }
-        for other in self.others {
+        let first = self.firsts.get(&(dir, name.clone())).copied().unwrap_or(0);
+        for other in self.others.iter().filter(|other| other.number > first) {
             let changes = |id: &Id| {
                 other.olds.get(id).and_then(|old| old.after).is_some_and(|after| after.content || after.metadata)
             };

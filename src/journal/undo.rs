@@ -73,9 +73,14 @@ impl Store {
         let later = self.later(oldest, &goes_on)?;
         let mut same = Same::of(&later);
         let first = |id: Id| same.first(id);
-        let entry =
-            entries.into_values().map(|entry| if entry.number == oldest { entry } else { entry.with_ids(first) });
-        let entry = entry.reduce(|older, newer| older.join(newer, &self.root_ids, |one, other| same.is(one, other)));
+        let entries: Vec<Entry> = entries
+            .into_values()
+            .map(|entry| if entry.number == oldest { entry } else { entry.with_ids(first) })
+            .collect();
+        let firsts = first_changes(&entries);
+        let entry = entries
+            .into_iter()
+            .reduce(|older, newer| older.join(newer, &self.root_ids, |one, other| same.is(one, other)));
         let Some(entry) = entry else { return Err(JournalError::Running { number: oldest }) };
         let survey = self.survey(&entry, &mut same, &goes_on)?;
         let first = |id: Id| same.first(id);
@@ -96,6 +101,7 @@ impl Store {
             before: &before,
             after: &after,
             others: &others,
+            firsts: &firsts,
         };
         let conflicts = check.conflicts();
         let left: Selected = selected.iter().filter(|(dir, name)| !check.is_back(*dir, name)).cloned().collect();
@@ -273,6 +279,17 @@ fn events_of_same(
         events.extend(now.map(|now| Event::Same { new: (was.id, now.ctime), old: (was.id, was.ctime) }));
     }
     events
+}
+
+/// By name, the first of these entries that changed it.
+fn first_changes(entries: &[Entry]) -> HashMap<(Id, Bytes), u64> {
+    let mut firsts = HashMap::new();
+    for entry in entries {
+        for (dir, name, _) in entry.all_names().filter(|(.., noted)| entry.is_changed(noted)) {
+            firsts.entry((dir, name.clone())).or_insert(entry.number);
+        }
+    }
+    firsts
 }
 
 /// What stood under the selected names.

@@ -12,7 +12,7 @@ use super::shown_output::{folded, most_bytes};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::cancel::{Bound, CancelToken};
 use crate::error::Error;
-use crate::exec::{Background, BackgroundCommands, Blocked, Captured, ExecError, State};
+use crate::exec::{Background, BackgroundCommands, Blocked, Captured, Denied, ExecError, State};
 use crate::limits::{
     COMMAND_PROGRESS_MS, DEFAULT_FOLLOW_SECS, DEFAULT_MATCH_SECS, KILL_GRACE_MS, KILL_WAIT_MS, MAX_FOLLOW_BYTES,
     MAX_FOLLOW_SECS,
@@ -242,10 +242,10 @@ fn reply(
                 notes.add(format_args!("timed out"));
             }
             notes.add_signal(ending.exit);
-            // Whoever ends a command does not ask why it failed.
-            if !ending.asked {
-                notes.add_denied(&ending.denied, &context.services.commands);
-            }
+            // Whoever ends a command does not ask why it failed, but may not know that it was kept waiting.
+            let is_told = |denied: &&Denied| !ending.asked || matches!(denied, Denied::Blocked(_));
+            let told: Vec<Denied> = ending.denied.iter().filter(is_told).cloned().collect();
+            notes.add_denied(&told, &context.services.commands);
             let (note, made) = changes_told(context, ending.changed.as_ref()).unzip();
             notes.extend(note);
             changed = made;

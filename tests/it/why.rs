@@ -37,7 +37,7 @@ fn why(tree: &Tree, asked: &[&str], flags: &[&str]) -> (i32, String) {
 #[test]
 fn a_path_is_judged_by_the_policy() {
     let tree = tree();
-    let cases: [(&[&str], &[&str], i32, &str); 9] = [
+    let cases: [(&[&str], &[&str], i32, &str); 10] = [
         (&["read", "work/a.txt"], &[], 0, "allowed: it lies in the allowed directory `{}/work` (read-write)\n"),
         (
             &["read", "work/none"],
@@ -86,9 +86,17 @@ fn a_path_is_judged_by_the_policy() {
         (
             &["write", "work/sub/.envrc"],
             &["--freeze-sinks"],
+            1,
+            "denied: what direnv runs of it stays as it is (--freeze-sinks)\n\
+             what would allow it: no --freeze-sinks\n\
+             what that allows, too: commands and tools change all that programs outside run\n",
+        ),
+        (
+            &["write", "work/package.json"],
+            &["--freeze-sinks"],
             0,
             "allowed: it lies in the allowed directory `{}/work` (read-write)\n\
-             note: what direnv runs of it stays as it is (--freeze-sinks)\n",
+             note: what npm runs of it stays as it is (--freeze-sinks)\n",
         ),
     ];
     for (asked, flags, status, text) in cases {
@@ -114,7 +122,7 @@ fn a_connection_is_judged_by_the_rules() {
              what that allows, too: commands, Python sessions and tests send {rule} whatever they can read\n"
         )
     };
-    let cases: [(&str, &[&str], i32, String); 9] = [
+    let cases: [(&str, &[&str], i32, String); 10] = [
         ("a.example.org", &by_rule, 0, format!("allowed: --allow-net '*.example.org'\n{private}")),
         ("b.example.net:443", &by_rule, 1, format!("denied: no --allow-net names it\n{}", besides("b.example.net"))),
         ("b.example.net:22", &by_rule, 1, format!("denied: no --allow-net names it\n{}", besides("b.example.net:22"))),

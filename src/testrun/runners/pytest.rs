@@ -64,6 +64,8 @@ impl Runner for Pytest {
         plan.report_by(wanted, PLUGIN);
         // Compiled files and the plugin's cache stay out of the project.
         plan.environment.push(("PYTHONPYCACHEPREFIX", format!("{}/python-cache", wanted.tmp)));
+        // Many images set it. Empty it means nothing, and the next run finds what this one has compiled.
+        plan.environment.push(("PYTHONDONTWRITEBYTECODE", String::new()));
         plan.python_path = Some(wanted.place.to_owned());
         plan.add(["-p", "replay_pytest", "--continue-on-collection-errors", "--color=no", "-o"]);
         plan.argv.push(format!("cache_dir={}/pytest-cache", wanted.place));

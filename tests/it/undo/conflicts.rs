@@ -57,3 +57,15 @@ fn an_undo_brings_about_nothing_that_is_protected() {
     stage.undo(1, 3);
     assert!(stage.tree.has("work/.git/HEAD"));
 }
+
+#[test]
+fn a_later_call_does_not_stand_against_one_that_came_after_it() {
+    let mut stage = Stage::new(|tree| tree.file("work/a", "1").file("work/b", "1"));
+    stage.done("write_file", json!({"path": "a", "content": "2"}));
+    stage.done("write_file", json!({"path": "b", "content": "2"}));
+    stage.undo(1, 3);
+    stage.done("write_file", json!({"path": "a", "content": "3"}));
+    stage.done("undo_changes", json!({"since": 2, "paths": ["b"]}));
+    stage.done("undo_changes", json!({"since": 1, "paths": ["a"]}));
+    assert_eq!(["a", "b"].map(|file| stage.tree.read(&format!("work/{file}"))), ["1", "1"]);
+}
