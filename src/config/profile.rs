@@ -292,15 +292,15 @@ mod tests {
     fn every_key_says_what_it_means() {
         let keys: Vec<String> = profile_keys().into_iter().map(|(key, _)| key).collect();
         let all = properties::<Profile>().len() + properties::<Env>().len() + properties::<Limits>().len();
-        assert_eq!((keys.len(), all), (44, 44));
-        assert_eq!((keys[0].as_str(), keys[43].as_str()), ("read_only", "limits.undo_days"));
+        assert_eq!((keys.len(), all), (45, 45));
+        assert_eq!((keys[0].as_str(), keys[44].as_str()), ("read_only", "limits.undo_days"));
     }
 
     #[test]
     fn every_key_is_understood() {
         let profile = Profile::parse(
-            r#"{"read_only": ["/a"], "read_write": ["/b"], "protect": ["/b/c"], "unprotect": ["/b/.vscode"], "freeze_sinks": true, "sandbox": "namespaces",
-            r#"{"read_only": ["/a"], "read_write": ["/b"], "protect": ["/b/c"], "unprotect": ["/b/.vscode"], "hide": [".env"], "sandbox": "namespaces",
+            r#"{"read_only": ["/a"], "read_write": ["/b"], "protect": ["/b/c"], "unprotect": ["/b/.vscode"], "freeze_sinks": true,
+                "hide": [".env"], "sandbox": "namespaces",
                 "network": "none", "allow_network": false, "allow_exec": true, "allow_fork": true, "import_baseline": true,
                 "system": "default", "toolchains": true, "home": "read_only", "git_identity": "A <a@b>",
                 "undo": "on", "undo_full": "drop", "undo_skip": ["target/**"],

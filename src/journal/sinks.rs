@@ -20,7 +20,7 @@ use super::object::{self, Stat, stat_of};
 use super::outside::Outside;
 use super::store::Store;
 use super::versions::{Version, Versions};
-use crate::limits::{JOURNAL_DEPTH, MAX_SINK_BYTES, MAX_SINK_NAMES};
+use crate::limits::{JOURNAL_DEPTH, MAX_PATH_BYTES, MAX_SINK_BYTES, MAX_SINK_NAMES};
 use crate::sinks::{Content, Facets, HOOK, Sink, differences, hooks_directory, hooks_path, named, named_directory};
 
 /// What was found, and by which changes of the entry: undoing those puts it back.
@@ -239,6 +239,10 @@ impl<'a> Look<'a> {
 
     /// Whether it lies below hooks of a repository, or is a link in the place of such a directory.
     fn hook(&mut self, place: &Place, is_link: bool) -> Option<Line> {
+        // Git runs hooks by their paths, and the kernel takes none that is longer.
+        if place.path.0.len() > MAX_PATH_BYTES {
+            return None;
+        }
         let names: Vec<&[u8]> = place.path.0.split(|byte| *byte == b'/').collect();
         let at = |end: usize| Place { root: place.root, path: Bytes(names[..end].join(&b'/')) };
         let last = if is_link { names.len() } else { names.len() - 1 };

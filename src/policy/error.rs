@@ -176,8 +176,8 @@ impl PolicyError {
             Self::NoProject => NO_DIRECTORY.into(),
             Self::Denied { allowed, .. } if allowed.is_empty() => NO_DIRECTORY.into(),
             Self::Denied { path, allowed } => {
-                let private =
-                    if path.starts_with("/tmp") { "; a /tmp that commands write to is their own" } else { "" };
+                let is_of_commands = path.starts_with("/tmp") && !allowed.contains("/tmp/");
+                let private = if is_of_commands { "; a /tmp that commands write to is their own" } else { "" };
                 format!("allowed directories: {allowed}{private}; the operator can allow more with --allow DIR").into()
             }
             Self::ReadOnly { allowed, root, .. } => format!(

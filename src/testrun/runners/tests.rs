@@ -99,7 +99,7 @@ fn pytest_leaves_the_project_as_it_is() {
     assert_eq!(
         line(&plan),
         "exec env REPLAY_TEST_REPORT=/tmp/r/report PYTHONPYCACHEPREFIX=/tmp/python-cache \
-         PYTHONDONTWRITEBYTECODE= PYTHONPATH=/tmp/r\"${PYTHONPATH:+:$PYTHONPATH}\" python3 -p replay_pytest --continue-on-collection-errors \
+         PYTHONDONTWRITEBYTECODE='' PYTHONPATH=/tmp/r\"${PYTHONPATH:+:$PYTHONPATH}\" python3 -p replay_pytest --continue-on-collection-errors \
          --color=no -o cache_dir=/tmp/r/pytest-cache --rootdir=/w '-kit'\\''s'"
     );
 }
