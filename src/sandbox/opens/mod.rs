@@ -18,9 +18,7 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use libc::{
-    O_ACCMODE, O_CLOEXEC, O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_PATH, O_RDONLY, O_RDWR, O_TMPFILE,
-};
+use libc::{O_ACCMODE, O_CLOEXEC, O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_RDWR, O_TMPFILE};
 use rustix::fs::{
     AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, Stat, fcntl_setfl, fstat, linkat, major, minor, openat,
     renameat_with,
@@ -106,8 +104,7 @@ impl Opens {
         let asker = Asker(asked.pid);
         let way = asker.way(at, false)?;
         check(listener, asked)?;
-        let flags = if flags & O_PATH == 0 { flags } else { flags & (O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) };
-        if flags & O_TMPFILE == O_TMPFILE && flags & O_PATH == 0 {
+        if flags & O_TMPFILE == O_TMPFILE {
             // As a filesystem without nameless files says: programs fall back.
             return Err(Errno::OPNOTSUPP);
         }
@@ -149,9 +146,6 @@ impl Opens {
         let kind = FileType::from_raw_mode(stat.st_mode);
         if flags & O_DIRECTORY != 0 && kind != FileType::Directory {
             return Err(Errno::NOTDIR);
-        }
-        if flags & O_PATH != 0 {
-            return Ok(Given::Descriptor(object));
         }
         if kind == FileType::Symlink {
             return Err(Errno::LOOP);
