@@ -39,6 +39,8 @@ pub struct Hide {
     names: Option<Globs>,
     /// Of paths below a root.
     places: Option<Globs>,
+    /// Of the directories that those paths lead through.
+    ways: Option<Globs>,
     pub found: Found,
     /// A device says nothing: an overlay has others than what lies below it.
     pub on_any_device: bool,
@@ -74,8 +76,9 @@ impl Hide {
             }
         }
         let globs = |all: &[String]| if all.is_empty() { Ok(None) } else { globs_of(all).map(Some) };
-        let (names, places) = (globs(&names)?, globs(&places)?);
-        let hide = Self { roots, names, places, found: Found::default(), on_any_device: false };
+        let ways: Vec<String> = places.iter().flat_map(|place| ways(place)).collect();
+        let (names, places, ways) = (globs(&names)?, globs(&places)?, globs(&ways)?);
+        let hide = Self { roots, names, places, ways, found: Found::default(), on_any_device: false };
         let is_named = |root: &Path| root.file_name().is_some_and(|name| hide.names_entry(name.as_bytes()));
         if let Some(root) = hide.roots.iter().find(|root| is_named(root) || hide.hides(root)) {
             let root = root.display();
@@ -125,11 +128,27 @@ impl Hide {
     }
 
     fn is_at(&self, place: &Path, with_names: bool) -> bool {
-        let elsewhere = self.found.aliases.iter().flat_map(|(one, other)| [(one, other), (other, one)]);
-        self.matches(place, with_names)
-            || elsewhere
-                .filter_map(|(here, there)| Some(there.join(place.strip_prefix(here).ok()?)))
-                .any(|place| self.matches(&place, with_names))
+        self.matches(place, with_names) || self.elsewhere(place).any(|place| self.matches(&place, with_names))
+    }
+
+    /// Whether the path of something hidden leads through a place, be it there or not: with another directory at it the path would name
+    /// something else.
+    pub fn is_on_the_way(&self, place: &Path) -> bool {
+        let below = |place: &Path, root: &PathBuf| {
+            let Ok(below) = place.strip_prefix(root) else { return false };
+            self.ways.as_ref().is_some_and(|ways| ways(below.as_os_str().as_bytes()))
+        };
+        let is_way = |place: &Path| {
+            self.found.targets.iter().any(|target| target.starts_with(place))
+                || self.roots.iter().any(|root| below(place, root))
+        };
+        is_way(place) || self.elsewhere(place).any(|place| is_way(&place))
+    }
+
+    /// The other places of the same.
+    fn elsewhere(&self, place: &Path) -> impl Iterator<Item = PathBuf> {
+        let pairs = self.found.aliases.iter().flat_map(|(one, other)| [(one, other), (other, one)]);
+        pairs.filter_map(move |(here, there)| Some(there.join(place.strip_prefix(here).ok()?)))
     }
 
     fn matches(&self, place: &Path, with_names: bool) -> bool {
@@ -248,6 +267,12 @@ impl Hide {
 enum Meant {
     Name(String),
     Place(String),
+}
+
+/// Globs of what a path leads through. A `**/` at the start says nothing of where that is.
+fn ways(place: &str) -> impl Iterator<Item = String> {
+    let ends = place.match_indices('/').map(|(end, _)| place[..end].to_owned());
+    ends.filter(|way| way != "**")
 }
 
 /// A pattern of a directory without what says that all in it is meant, which is so anyway.

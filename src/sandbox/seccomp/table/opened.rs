@@ -12,16 +12,16 @@ pub(super) const LINES: &[Line] = &[
     line(&[libc::SYS_openat], &[NotIn(2, PATH, &[PATH])], Answer::Ask, OPENED),
     #[cfg(target_arch = "x86_64")]
     line(
-        &[libc::SYS_creat, libc::SYS_link, libc::SYS_rename],
+        &[libc::SYS_creat, libc::SYS_link, libc::SYS_symlink, libc::SYS_rename],
         &[],
         Answer::Ask,
-        "what is hidden is not opened, and gets no other name",
+        "what is hidden gets no other name, and nothing else a hidden one",
     ),
     line(
-        &[libc::SYS_linkat, libc::SYS_renameat, libc::SYS_renameat2],
+        &[libc::SYS_linkat, libc::SYS_symlinkat, libc::SYS_renameat, libc::SYS_renameat2],
         &[],
         Answer::Ask,
-        "what is hidden is not opened, and gets no other name",
+        "what is hidden gets no other name, and nothing else a hidden one",
     ),
     line(
         &[libc::SYS_landlock_create_ruleset],
