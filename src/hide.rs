@@ -90,6 +90,7 @@ impl Hide {
     }
 
     fn meant(pattern: &str, roots: &[PathBuf]) -> Result<Meant, String> {
+        check_spelling(pattern)?;
         let mut glob = pattern;
         if glob.starts_with('/') {
             let below = roots.iter().filter_map(|root| glob.strip_prefix(root.to_str()?)?.strip_prefix('/'));
@@ -100,11 +101,12 @@ impl Hide {
         if let Some(anchored) = glob.strip_prefix("./") {
             return Ok(Meant::Place(without_end(anchored).to_owned()));
         }
-        glob = without_end(glob);
-        while let Some(anywhere) = glob.strip_prefix("**/") {
-            glob = anywhere;
+        let place = without_end(glob);
+        let mut name = place;
+        while let Some(anywhere) = name.strip_prefix("**/") {
+            name = anywhere;
         }
-        Ok(if glob.contains('/') { Meant::Place(glob.to_owned()) } else { Meant::Name(glob.to_owned()) })
+        Ok(if name.contains('/') { Meant::Place(place.to_owned()) } else { Meant::Name(name.to_owned()) })
     }
 
     /// Whether an entry of a directory that is not hidden has a hidden name, wherever that lies.
@@ -267,6 +269,44 @@ impl Hide {
 enum Meant {
     Name(String),
     Place(String),
+}
+
+/// Refuses what no path is like: it would hide nothing.
+fn check_spelling(pattern: &str) -> Result<(), String> {
+    let shown = format!("`{}`", pattern.escape_debug());
+    if pattern.trim() != pattern {
+        let trimmed = pattern.trim();
+        return Err(format!("{shown} has a blank at an end: write `{trimmed}`, and `?` for a blank in a name"));
+    }
+    if pattern.starts_with("~/") {
+        return Err(format!("{shown} has a `~`, which only a shell replaces: write the whole path"));
+    }
+    let mut braces = 0_usize;
+    for letter in pattern.chars() {
+        match letter {
+            '{' => braces += 1,
+            '}' => braces = braces.saturating_sub(1),
+            ',' if braces == 0 => {
+                return Err(format!(
+                    "{shown} has a comma: give each pattern by itself, and write `?` for a comma in a name"
+                ));
+            }
+            '/' if braces > 0 => return Err(format!("{shown} has a slash in braces: give each path by itself")),
+            _ => {}
+        }
+    }
+    let start = ["./", "/"].into_iter().find(|start| pattern.starts_with(start)).unwrap_or_default();
+    let path = pattern[start.len()..].trim_end_matches('/');
+    let right: Vec<&str> = path.split('/').filter(|name| !matches!(*name, "" | ".")).collect();
+    if right.contains(&"..") {
+        return Err(format!("{shown} has a `..`, which no name is: write the path that it leads to"));
+    }
+    let right = right.join("/");
+    match right.as_str() {
+        "" => Err(format!("{shown} names nothing: write a name, or a path below an allowed directory")),
+        right if right != path => Err(format!("{shown} has an empty name or a `.` in it: write `{start}{right}`")),
+        _ => Ok(()),
+    }
 }
 
 /// Globs of what a path leads through. A `**/` at the start says nothing of where that is.
