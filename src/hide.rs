@@ -39,6 +39,8 @@ pub struct Hide {
     names: Option<Globs>,
     /// Of paths below a root.
     places: Option<Globs>,
+    /// As they were given.
+    place_globs: Vec<String>,
     /// Of the directories that those paths lead through.
     ways: Option<Globs>,
     pub found: Found,
@@ -77,8 +79,8 @@ impl Hide {
         }
         let globs = |all: &[String]| if all.is_empty() { Ok(None) } else { globs_of(all).map(Some) };
         let ways: Vec<String> = places.iter().flat_map(|place| ways(place)).collect();
-        let (names, places, ways) = (globs(&names)?, globs(&places)?, globs(&ways)?);
-        let hide = Self { roots, names, places, ways, found: Found::default(), on_any_device: false };
+        let (names, place_globs, places, ways) = (globs(&names)?, places.clone(), globs(&places)?, globs(&ways)?);
+        let hide = Self { roots, names, places, place_globs, ways, found: Found::default(), on_any_device: false };
         let is_named = |root: &Path| root.file_name().is_some_and(|name| hide.names_entry(name.as_bytes()));
         if let Some(root) = hide.roots.iter().find(|root| is_named(root) || hide.hides(root)) {
             let root = root.display();
@@ -205,7 +207,7 @@ impl Hide {
     pub fn survey<'a>(&mut self, roots: impl Iterator<Item = (&'a Path, BorrowedFd<'a>)>) -> Result<(), String> {
         let table = mounts::table().map_err(|error| format!("what is mounted cannot be known: {error}"))?;
         self.found.aliases = aliases(&self.roots, &table);
-        let (mut found, mut hidden) = (Found::default(), Vec::new());
+        let (mut found, mut hidden) = (Found { targets: self.led_to_by_links()?, ..Found::default() }, Vec::new());
         let roots: Vec<_> = roots.collect();
         for &(place, root) in &roots {
             let Ok(top) = openat(root, ".", LIST, Mode::empty()) else { continue };
@@ -256,6 +258,33 @@ impl Hide {
             });
         }
         self.found.targets.extend(others);
+    }
+
+    /// Where paths without globs lead by links on their way, whether anything is there or not. An error says what to write for one with
+    /// globs.
+    fn led_to_by_links(&self) -> Result<Vec<PathBuf>, String> {
+        let mut targets = Vec::new();
+        for (root, glob) in self.roots.iter().flat_map(|root| self.place_globs.iter().map(move |glob| (root, glob))) {
+            let literal = |name: &&str| !name.contains(['*', '?', '[', ']', '{', '}', '\\']);
+            let named: PathBuf = glob.split('/').take_while(literal).collect();
+            let rest: PathBuf = glob.split('/').skip_while(literal).collect();
+            let place = root.join(&named);
+            let there = place.ancestors().find_map(|above| Some((above, std::fs::canonicalize(above).ok()?)));
+            let Some((above, led)) = there else { continue };
+            let led = led.join(place.strip_prefix(above).unwrap_or(Path::new("")));
+            let led: PathBuf = led.components().collect();
+            let is_in = self.roots.iter().any(|root| led.starts_with(root));
+            if led == place || !is_in || self.roots.iter().any(|root| root.starts_with(&led)) {
+                continue;
+            }
+            if rest.as_os_str().is_empty() {
+                targets.push(led);
+            } else {
+                let right = led.join(&rest);
+                return Err(format!("`{glob}` leads through a link: write `{}`", right.display()));
+            }
+        }
+        Ok(targets)
     }
 
     /// Where a link of a hidden name leads, if that can be hidden as well: not above an allowed directory.

@@ -116,3 +116,20 @@ fn a_survey_finds_other_names_and_where_links_lead() {
     let holds = |name: &str, by_place| hide.holds_hidden(&open, OsStr::new(name), &root.join(name), by_place);
     assert_eq!([holds("keys", false), holds(".git", false), holds("keys", true)], [true, false, false]);
 }
+
+#[test]
+fn a_path_that_leads_through_a_link_hides_where_it_leads() {
+    let tree = tempfile::tempdir().unwrap();
+    let root = fs::canonicalize(tree.path()).unwrap();
+    fs::create_dir_all(root.join("real/in")).unwrap();
+    std::os::unix::fs::symlink("real", root.join("linked")).unwrap();
+    let open = fs::File::open(&root).unwrap();
+    let surveyed = |pattern: &str| {
+        let mut hide = Hide::new(&[pattern.to_owned()], vec![root.clone()], globs_of).unwrap();
+        hide.survey([(&*root, open.as_fd())].into_iter()).map(|()| hide.found.targets)
+    };
+    assert_eq!(surveyed("linked/in/new").unwrap(), [root.join("real/in/new")]);
+    assert_eq!(surveyed("real/in").unwrap(), [""; 0].map(PathBuf::from));
+    let right = format!("`linked/*.key` leads through a link: write `{}`", root.join("real/*.key").display());
+    assert_eq!(surveyed("linked/*.key").unwrap_err(), right);
+}
