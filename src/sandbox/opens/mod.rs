@@ -19,7 +19,7 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use libc::{O_ACCMODE, O_CLOEXEC, O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_RDWR, O_TMPFILE};
+use libc::{O_ACCMODE, O_CLOEXEC, O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDWR, O_TMPFILE};
 use rustix::fs::{
     AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, Stat, fcntl_setfl, fstat, linkat, major, minor, openat,
     renameat_with, symlinkat,
@@ -169,8 +169,8 @@ impl Opens {
             && match kind {
                 // With both ends there is nobody to wait for (fifo(7)).
                 FileType::Fifo => access != O_RDWR,
-                // Somebody may hold a lease of it (fcntl(2)).
-                FileType::RegularFile => access != O_RDONLY,
+                // Somebody may hold a lease of it, that of a writer also against readers (fcntl(2)).
+                FileType::RegularFile => true,
                 _ => false,
             };
         if !may_wait {

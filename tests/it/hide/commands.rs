@@ -271,6 +271,42 @@ fn no_command_makes_a_hidden_name_or_what_leads_elsewhere_on_the_way_to_one() {
     });
 }
 
+/// Holds a lease of a file until `served` is there, which `broken` asks for.
+const HOLDS_LEASE: &str = r#"
+import fcntl, os, signal, sys, time
+os.chdir(sys.argv[1])
+file = open("leased.txt", "r+")
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGIO])
+fcntl.fcntl(file, 1024, fcntl.F_WRLCK)
+print("held", flush=True)
+signal.sigtimedwait([signal.SIGIO], 30)
+open("broken", "w").close()
+until = time.monotonic() + 20
+while not os.path.exists("served"):
+    if time.monotonic() > until: sys.exit("nothing was served meanwhile")
+    time.sleep(0.01)
+"#;
+
+#[test]
+fn a_lease_that_somebody_holds_keeps_up_only_who_opens_that_file() {
+    use std::io::BufRead as _;
+    let tree = tree();
+    tree.file("work/leased.txt", "leased\n");
+    let mut server = start(&tree, false, &[]);
+    let mut holder = std::process::Command::new("python3")
+        .args(["-c", HOLDS_LEASE, &tree.text("work")])
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = String::new();
+    std::io::BufReader::new(holder.stdout.take().unwrap()).read_line(&mut said).unwrap();
+    assert_eq!(said, "held\n");
+    let command = "cat leased.txt & until [ -e broken ]; do :; done; cat notes.txt; mkdir served; wait";
+    let told = server.call("execute_command", json!({"command": command, "timeout": 60})).text();
+    assert!(holder.wait().unwrap().success(), "{told}");
+    assert!(told.starts_with("plain\nleased\n"), "{told}");
+}
+
 #[test]
 fn what_the_operator_puts_there_meanwhile_is_seen_by_nobody() {
     as_each_user(|as_other| {
