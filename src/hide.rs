@@ -39,6 +39,10 @@ pub struct Hide {
     names: Option<Globs>,
     /// Of paths below a root.
     places: Option<Globs>,
+    /// As they were given.
+    place_globs: Vec<String>,
+    /// Of the directories that those paths lead through.
+    ways: Option<Globs>,
     pub found: Found,
     /// A device says nothing: an overlay has others than what lies below it.
     pub on_any_device: bool,
@@ -74,8 +78,9 @@ impl Hide {
             }
         }
         let globs = |all: &[String]| if all.is_empty() { Ok(None) } else { globs_of(all).map(Some) };
-        let (names, places) = (globs(&names)?, globs(&places)?);
-        let hide = Self { roots, names, places, found: Found::default(), on_any_device: false };
+        let ways: Vec<String> = places.iter().flat_map(|place| ways(place)).collect();
+        let (names, place_globs, places, ways) = (globs(&names)?, places.clone(), globs(&places)?, globs(&ways)?);
+        let hide = Self { roots, names, places, place_globs, ways, found: Found::default(), on_any_device: false };
         let is_named = |root: &Path| root.file_name().is_some_and(|name| hide.names_entry(name.as_bytes()));
         if let Some(root) = hide.roots.iter().find(|root| is_named(root) || hide.hides(root)) {
             let root = root.display();
@@ -87,6 +92,7 @@ impl Hide {
     }
 
     fn meant(pattern: &str, roots: &[PathBuf]) -> Result<Meant, String> {
+        check_spelling(pattern)?;
         let mut glob = pattern;
         if glob.starts_with('/') {
             let below = roots.iter().filter_map(|root| glob.strip_prefix(root.to_str()?)?.strip_prefix('/'));
@@ -97,11 +103,12 @@ impl Hide {
         if let Some(anchored) = glob.strip_prefix("./") {
             return Ok(Meant::Place(without_end(anchored).to_owned()));
         }
-        glob = without_end(glob);
-        while let Some(anywhere) = glob.strip_prefix("**/") {
-            glob = anywhere;
+        let place = without_end(glob);
+        let mut name = place;
+        while let Some(anywhere) = name.strip_prefix("**/") {
+            name = anywhere;
         }
-        Ok(if glob.contains('/') { Meant::Place(glob.to_owned()) } else { Meant::Name(glob.to_owned()) })
+        Ok(if name.contains('/') { Meant::Place(place.to_owned()) } else { Meant::Name(name.to_owned()) })
     }
 
     /// Whether an entry of a directory that is not hidden has a hidden name, wherever that lies.
@@ -125,11 +132,27 @@ impl Hide {
     }
 
     fn is_at(&self, place: &Path, with_names: bool) -> bool {
-        let elsewhere = self.found.aliases.iter().flat_map(|(one, other)| [(one, other), (other, one)]);
-        self.matches(place, with_names)
-            || elsewhere
-                .filter_map(|(here, there)| Some(there.join(place.strip_prefix(here).ok()?)))
-                .any(|place| self.matches(&place, with_names))
+        self.matches(place, with_names) || self.elsewhere(place).any(|place| self.matches(&place, with_names))
+    }
+
+    /// Whether the path of something hidden leads through a place, be it there or not: with another directory at it the path would name
+    /// something else.
+    pub fn is_on_the_way(&self, place: &Path) -> bool {
+        let below = |place: &Path, root: &PathBuf| {
+            let Ok(below) = place.strip_prefix(root) else { return false };
+            self.ways.as_ref().is_some_and(|ways| ways(below.as_os_str().as_bytes()))
+        };
+        let is_way = |place: &Path| {
+            self.found.targets.iter().any(|target| target.starts_with(place))
+                || self.roots.iter().any(|root| below(place, root))
+        };
+        is_way(place) || self.elsewhere(place).any(|place| is_way(&place))
+    }
+
+    /// The other places of the same.
+    fn elsewhere(&self, place: &Path) -> impl Iterator<Item = PathBuf> {
+        let pairs = self.found.aliases.iter().flat_map(|(one, other)| [(one, other), (other, one)]);
+        pairs.filter_map(move |(here, there)| Some(there.join(place.strip_prefix(here).ok()?)))
     }
 
     fn matches(&self, place: &Path, with_names: bool) -> bool {
@@ -184,7 +207,7 @@ impl Hide {
     pub fn survey<'a>(&mut self, roots: impl Iterator<Item = (&'a Path, BorrowedFd<'a>)>) -> Result<(), String> {
         let table = mounts::table().map_err(|error| format!("what is mounted cannot be known: {error}"))?;
         self.found.aliases = aliases(&self.roots, &table);
-        let (mut found, mut hidden) = (Found::default(), Vec::new());
+        let (mut found, mut hidden) = (Found { targets: self.led_to_by_links()?, ..Found::default() }, Vec::new());
         let roots: Vec<_> = roots.collect();
         for &(place, root) in &roots {
             let Ok(top) = openat(root, ".", LIST, Mode::empty()) else { continue };
@@ -237,6 +260,33 @@ impl Hide {
         self.found.targets.extend(others);
     }
 
+    /// Where paths without globs lead by links on their way, whether anything is there or not. An error says what to write for one with
+    /// globs.
+    fn led_to_by_links(&self) -> Result<Vec<PathBuf>, String> {
+        let mut targets = Vec::new();
+        for (root, glob) in self.roots.iter().flat_map(|root| self.place_globs.iter().map(move |glob| (root, glob))) {
+            let literal = |name: &&str| !name.contains(['*', '?', '[', ']', '{', '}', '\\']);
+            let named: PathBuf = glob.split('/').take_while(literal).collect();
+            let rest: PathBuf = glob.split('/').skip_while(literal).collect();
+            let place = root.join(&named);
+            let there = place.ancestors().find_map(|above| Some((above, std::fs::canonicalize(above).ok()?)));
+            let Some((above, led)) = there else { continue };
+            let led = led.join(place.strip_prefix(above).unwrap_or(Path::new("")));
+            let led: PathBuf = led.components().collect();
+            let is_in = self.roots.iter().any(|root| led.starts_with(root));
+            if led == place || !is_in || self.roots.iter().any(|root| root.starts_with(&led)) {
+                continue;
+            }
+            if rest.as_os_str().is_empty() {
+                targets.push(led);
+            } else {
+                let right = led.join(&rest);
+                return Err(format!("`{glob}` leads through a link: write `{}`", right.display()));
+            }
+        }
+        Ok(targets)
+    }
+
     /// Where a link of a hidden name leads, if that can be hidden as well: not above an allowed directory.
     fn led_to(&self, link: &Path) -> Option<PathBuf> {
         let target = std::fs::canonicalize(link).ok()?;
@@ -248,6 +298,50 @@ impl Hide {
 enum Meant {
     Name(String),
     Place(String),
+}
+
+/// Refuses what no path is like: it would hide nothing.
+fn check_spelling(pattern: &str) -> Result<(), String> {
+    let shown = format!("`{}`", pattern.escape_debug());
+    if pattern.trim() != pattern {
+        let trimmed = pattern.trim();
+        return Err(format!("{shown} has a blank at an end: write `{trimmed}`, and `?` for a blank in a name"));
+    }
+    if pattern.starts_with("~/") {
+        return Err(format!("{shown} has a `~`, which only a shell replaces: write the whole path"));
+    }
+    let mut braces = 0_usize;
+    for letter in pattern.chars() {
+        match letter {
+            '{' => braces += 1,
+            '}' => braces = braces.saturating_sub(1),
+            ',' if braces == 0 => {
+                return Err(format!(
+                    "{shown} has a comma: give each pattern by itself, and write `?` for a comma in a name"
+                ));
+            }
+            '/' if braces > 0 => return Err(format!("{shown} has a slash in braces: give each path by itself")),
+            _ => {}
+        }
+    }
+    let start = ["./", "/"].into_iter().find(|start| pattern.starts_with(start)).unwrap_or_default();
+    let path = pattern[start.len()..].trim_end_matches('/');
+    let right: Vec<&str> = path.split('/').filter(|name| !matches!(*name, "" | ".")).collect();
+    if right.contains(&"..") {
+        return Err(format!("{shown} has a `..`, which no name is: write the path that it leads to"));
+    }
+    let right = right.join("/");
+    match right.as_str() {
+        "" => Err(format!("{shown} names nothing: write a name, or a path below an allowed directory")),
+        right if right != path => Err(format!("{shown} has an empty name or a `.` in it: write `{start}{right}`")),
+        _ => Ok(()),
+    }
+}
+
+/// Globs of what a path leads through. A `**/` at the start says nothing of where that is.
+fn ways(place: &str) -> impl Iterator<Item = String> {
+    let ends = place.match_indices('/').map(|(end, _)| place[..end].to_owned());
+    ends.filter(|way| way != "**")
 }
 
 /// A pattern of a directory without what says that all in it is meant, which is so anyway.

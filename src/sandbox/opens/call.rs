@@ -11,9 +11,26 @@ pub(super) struct Named {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Call {
-    Open { at: Named, flags: i32, mode: u32 },
-    Link { from: Named, to: Named, flags: i32 },
-    Rename { from: Named, to: Named, flags: u32 },
+    Open {
+        at: Named,
+        flags: i32,
+        mode: u32,
+    },
+    Link {
+        from: Named,
+        to: Named,
+        flags: i32,
+    },
+    Rename {
+        from: Named,
+        to: Named,
+        flags: u32,
+    },
+    /// A link with a text, which stands at this address.
+    Symlink {
+        text: u64,
+        to: Named,
+    },
 }
 
 /// `None` if it is none of these calls; their manual pages name the arguments in this order.
@@ -25,12 +42,15 @@ pub(super) fn decode(nr: i32, args: &[u64; 6]) -> Option<Call> {
     Some(match c_long::from(nr) {
         libc::SYS_openat => Call::Open { at: at(a, b), flags: c as i32, mode: d as u32 },
         libc::SYS_linkat => Call::Link { from: at(a, b), to: at(c, d), flags: e as i32 },
+        libc::SYS_symlinkat => Call::Symlink { text: a, to: at(b, c) },
         libc::SYS_renameat2 => Call::Rename { from: at(a, b), to: at(c, d), flags: e as u32 },
         libc::SYS_renameat => Call::Rename { from: at(a, b), to: at(c, d), flags: 0 },
         #[cfg(target_arch = "x86_64")]
         libc::SYS_open => Call::Open { at: here(a), flags: b as i32, mode: c as u32 },
         #[cfg(target_arch = "x86_64")]
         libc::SYS_creat => Call::Open { at: here(a), flags: O_CREAT | O_WRONLY | O_TRUNC, mode: b as u32 },
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_symlink => Call::Symlink { text: a, to: here(b) },
         #[cfg(target_arch = "x86_64")]
         libc::SYS_link => Call::Link { from: here(a), to: here(b), flags: 0 },
         #[cfg(target_arch = "x86_64")]

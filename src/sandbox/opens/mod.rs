@@ -2,7 +2,8 @@
 //!
 //! The supervisor makes them itself and hands the descriptor over (`SECCOMP_ADDFD_FLAG_SEND`); the kernel never goes on with the caller's
 //! own call, so what another thread changes meanwhile decides nothing. What is opened is looked at as a descriptor: where that is, and
-//! which file. Links and renames are made as well, so that no hidden file gets another name and no directory carries one away.
+//! which file. Links and renames are made as well, so that no hidden file gets another name and no directory carries one away. Nor does
+//! anything get a hidden name: what has one was made by the operator, so no command holds it open or has another name for it.
 //!
 //! The supervisor is in the mount namespace of the command, has its user and capabilities, and has entered the rules of its Landlock
 //! domain ([`crate::sandbox::walls::Walls::hold_supervisor`]).
@@ -18,12 +19,10 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use libc::{
-    O_ACCMODE, O_CLOEXEC, O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_PATH, O_RDONLY, O_RDWR, O_TMPFILE,
-};
+use libc::{O_ACCMODE, O_CLOEXEC, O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDWR, O_TMPFILE};
 use rustix::fs::{
     AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, Stat, fcntl_setfl, fstat, linkat, major, minor, openat,
-    renameat_with,
+    renameat_with, symlinkat,
 };
 use rustix::io::Errno;
 use rustix::process::umask;
@@ -69,6 +68,7 @@ impl Opens {
             Call::Open { at, flags, mode } => self.open(listener, asked, (at, flags, mode)),
             Call::Link { from, to, flags } => self.link(listener, asked, (from, to, flags)),
             Call::Rename { from, to, flags } => self.rename(listener, asked, (from, to, flags)),
+            Call::Symlink { text, to } => self.symlink(listener, asked, text, to),
         };
         Some(match given {
             Ok(Given::Later) => Ok(()),
@@ -106,8 +106,7 @@ impl Opens {
         let asker = Asker(asked.pid);
         let way = asker.way(at, false)?;
         check(listener, asked)?;
-        let flags = if flags & O_PATH == 0 { flags } else { flags & (O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) };
-        if flags & O_TMPFILE == O_TMPFILE && flags & O_PATH == 0 {
+        if flags & O_TMPFILE == O_TMPFILE {
             // As a filesystem without nameless files says: programs fall back.
             return Err(Errno::OPNOTSUPP);
         }
@@ -118,6 +117,7 @@ impl Opens {
                 Found::Missing(..) if !creates => return Err(Errno::NOENT),
                 Found::Missing(_, _, true) => return Err(Errno::ISDIR),
                 Found::Missing(dir, name, false) => {
+                    self.may_name(&dir, &name, false)?;
                     // New: whatever takes the name before is not opened by this.
                     let flags = OFlags::from_bits_retain((flags | O_EXCL | O_NOFOLLOW).cast_unsigned());
                     let made = with_umask_of(asker, || openat(&dir, &name, ours(flags), Mode::from_raw_mode(mode)))?;
@@ -150,9 +150,6 @@ impl Opens {
         if flags & O_DIRECTORY != 0 && kind != FileType::Directory {
             return Err(Errno::NOTDIR);
         }
-        if flags & O_PATH != 0 {
-            return Ok(Given::Descriptor(object));
-        }
         if kind == FileType::Symlink {
             return Err(Errno::LOOP);
         }
@@ -172,8 +169,8 @@ impl Opens {
             && match kind {
                 // With both ends there is nobody to wait for (fifo(7)).
                 FileType::Fifo => access != O_RDWR,
-                // Somebody may hold a lease of it (fcntl(2)).
-                FileType::RegularFile => access != O_RDONLY,
+                // Somebody may hold a lease of it, that of a writer also against readers (fcntl(2)).
+                FileType::RegularFile => true,
                 _ => false,
             };
         if !may_wait {
@@ -211,6 +208,7 @@ impl Opens {
         };
         self.allow(place, &fstat(&object)?)?;
         let (dir, name) = asker.find_above(to)?;
+        self.may_name(&dir, &name, false)?;
         // Whatever has the name by now: of what was looked at.
         linkat(CWD, link(&object), &dir, &name, AtFlags::SYMLINK_FOLLOW)?;
         Ok(Given::Nothing)
@@ -227,31 +225,55 @@ impl Opens {
         check(listener, asked)?;
         let (from, to) = (asker.find_above(from)?, asker.find_above(to)?);
         let flags = RenameFlags::from_bits_retain(flags);
-        self.may_move(&from)?;
+        let leads_on = self.may_move(&from)?;
+        self.may_name(&to.0, &to.1, leads_on)?;
         if flags.contains(RenameFlags::EXCHANGE) {
-            self.may_move(&to)?;
+            let leads_on = self.may_move(&to)?;
+            self.may_name(&from.0, &from.1, leads_on)?;
         }
         renameat_with(&from.0, &from.1, &to.0, &to.1, flags)?;
         Ok(Given::Nothing)
     }
 
-    /// Refuses what would be seen elsewhere, and what holds that. Nobody else moves a hidden file to this name meanwhile: it would be
-    /// refused as well.
-    fn may_move(&mut self, (dir, name): &(OwnedFd, OsString)) -> Result<(), Errno> {
-        let end = name.as_bytes().iter().rposition(|byte| *byte != b'/').map_or(0, |last| last + 1);
-        let name = OsStr::from_bytes(&name.as_bytes()[..end]);
+    fn symlink(&mut self, listener: &OwnedFd, asked: &Notification, text: u64, to: Named) -> Result<Given, Errno> {
+        let asker = Asker(asked.pid);
+        let text = asker.text(text)?;
+        let to = asker.way(to, false)?;
+        check(listener, asked)?;
+        let (dir, name) = asker.find_above(to)?;
+        self.may_name(&dir, &name, true)?;
+        symlinkat(OsStr::from_bytes(&text), &dir, &name)?;
+        Ok(Given::Nothing)
+    }
+
+    /// Refuses a hidden name to whatever gets it, and one on the way to a hidden place to what leads on: a directory may hold what would
+    /// be hidden there, and a link leads elsewhere.
+    fn may_name(&mut self, dir: &OwnedFd, name: &OsStr, leads_on: bool) -> Result<(), Errno> {
+        let place = place(dir)?.join(without_slashes(name));
+        if self.hide.hides(&place) || leads_on && self.hide.is_on_the_way(&place) {
+            return Err(self.refuse(place));
+        }
+        Ok(())
+    }
+
+    /// Refuses what would be seen elsewhere, what holds that, and what is on the way to it. Nobody else moves a hidden file to this name
+    /// meanwhile: it would be refused as well. Whether it is a directory or a link.
+    fn may_move(&mut self, (dir, name): &(OwnedFd, OsString)) -> Result<bool, Errno> {
+        let name = without_slashes(name);
         if matches!(name.as_bytes(), b"." | b"..") {
             // The kernel's own refusal is EBUSY.
-            return Ok(());
+            return Ok(false);
         }
         let object = openat(dir, name, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
         let stat = fstat(&object)?;
         let place = place(&object)?;
-        let is_directory = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
-        if is_directory && self.hide.holds_hidden(dir, name, &place, true) {
+        let kind = FileType::from_raw_mode(stat.st_mode);
+        let is_directory = kind == FileType::Directory;
+        if is_directory && (self.hide.is_on_the_way(&place) || self.hide.holds_hidden(dir, name, &place, true)) {
             return Err(self.refuse(place));
         }
-        self.allow(place, &stat)
+        self.allow(place, &stat)?;
+        Ok(is_directory || kind == FileType::Symlink)
     }
 
     /// Refuses an object that is hidden.
@@ -275,6 +297,12 @@ impl Opens {
 /// Everything was read by the number of a thread. Only if the caller still waits, it was the caller's.
 fn check(listener: &OwnedFd, asked: &Notification) -> Result<(), Errno> {
     if still_valid(listener, asked.id) { Ok(()) } else { Err(Errno::SRCH) }
+}
+
+/// A path's last name without what follows it.
+fn without_slashes(name: &OsStr) -> &OsStr {
+    let end = name.as_bytes().iter().rposition(|byte| *byte != b'/').map_or(0, |last| last + 1);
+    OsStr::from_bytes(&name.as_bytes()[..end])
 }
 
 /// Flags for a descriptor of this process, which no terminal shall control.

@@ -41,9 +41,13 @@ pub(super) enum Found {
 }
 
 impl Asker {
+    pub(super) fn text(self, address: u64) -> Result<Vec<u8>, Errno> {
+        CallerMemory::of(self.0).text(address, MAX_PATH_BYTES)?.ok_or(Errno::NAMETOOLONG)
+    }
+
     /// Reads a path. With `may_be_empty` an empty one means the descriptor itself.
     pub(super) fn way(self, Named { dir, address }: Named, may_be_empty: bool) -> Result<Way, Errno> {
-        let path = CallerMemory::of(self.0).text(address, MAX_PATH_BYTES)?.ok_or(Errno::NAMETOOLONG)?;
+        let path = self.text(address)?;
         if path.is_empty() && !may_be_empty {
             return Err(Errno::NOENT);
         }

@@ -104,6 +104,8 @@ const SET_GROUP_ID: u32 = libc::S_ISGID;
 const SET_ID: u32 = SET_USER_ID | SET_GROUP_ID;
 /// `O_CREAT`, and the bit that is `O_TMPFILE`'s own: without them open(2) has no mode.
 const MAKES_A_FILE: u32 = 0o100 | 0o20_000_000;
+/// With it the other flags but `O_DIRECTORY`, `O_NOFOLLOW` and `O_CLOEXEC` mean nothing (open(2)).
+const PATH: u32 = libc::O_PATH.cast_unsigned();
 /// The part of a socket's type that is not a flag (`SOCK_TYPE_MASK` of `linux/net.h`).
 const SOCKET_TYPE: u32 = 0xf;
 

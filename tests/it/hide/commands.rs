@@ -190,7 +190,7 @@ fn calls_are_answered_as_the_kernel_would() {
             "flags 2 13",
             "flags 1 13",
             "flags 102 13",
-            "flags 10000000 13",
+            "flags 10000000 9",
             "flags 400000 13",
             "flags 1001 13",
             "mmap 13",
@@ -224,7 +224,8 @@ fn what_is_not_hidden_is_opened_as_without() {
                 (ulimit -n 5; cat notes.txt notes.txt 2>&1 | tail -1); mkdir d; mv d e; rmdir e; mv notes.txt n; ln n m; mv n notes.txt; rm m\n\
                 python3 -c 'import os,signal\nsignal.signal(14,lambda *a: print(\"rung\"))\nsignal.alarm(1)\nos.mkfifo(\"f\")\n\
                 try: signal.siginterrupt(14,True); os.open(\"f\",0)\nexcept InterruptedError: print(\"no\")' & sleep 2; echo > f; wait; rm f\n\
-                timeout 1 cat < /dev/zero > /dev/null; echo $?; mkfifo g; timeout 1 cat g; echo $?; rm g; cat /dev/tty 2>&1; echo mine > .pem; echo own > new.pem; ls new.pem";
+                mkdir -p t/u v; tar cf t.tar t; tar xpf t.tar -C v; echo $?; python3 -c 'import os; os.close(os.open(\"v/t\", os.O_PATH))'; rm -r t v t.tar\n\
+                timeout 1 cat < /dev/zero > /dev/null; echo $?; mkfifo g; timeout 1 cat g; echo $?; rm g; cat /dev/tty 2>&1; true";
     as_each_user(|as_other| {
         let tree = tree();
         let mut with = start(&tree, as_other, &[]);
@@ -236,6 +237,74 @@ fn what_is_not_hidden_is_opened_as_without() {
         let mut without = Server::open(&tree, NEWEST_HANDSHAKE, &["--allow", &allowed, "--network", "none"]);
         assert_eq!(one, without.call("execute_command", arguments).text());
     });
+}
+
+#[test]
+fn no_command_makes_a_hidden_name_or_what_leads_elsewhere_on_the_way_to_one() {
+    as_each_user(|as_other| {
+        let tree = tree();
+        fs::remove_dir_all(tree.path("work/cfg")).unwrap();
+        let mut server = start(&tree, as_other, &[]);
+        let ways = [
+            "echo x > new.pem",
+            "touch sub/new.pem",
+            "python3 -c 'open(\"new.pem\", \"w+\")'",
+            "ln notes.txt new.pem",
+            "mv notes.txt new.pem",
+            "ln -s notes.txt sub/new.pem",
+            "ln -s sub/new.pem l; echo x > l; rm l",
+            "mkdir d; mv d sub/keys; rmdir d",
+            "ln -s sub cfg",
+            "ln -s . l; mv l cfg; rm l",
+            "mkdir -p d/prod; mv d cfg; rm -r d",
+            "mkdir cfg; mv cfg sub/; rmdir cfg",
+            "mkdir -p cfg/prod; mv cfg/prod cfg/y; rm -r cfg",
+            "mkdir -p cfg/x; mv cfg/x cfg/prod; rm -r cfg",
+        ];
+        for way in ways {
+            let reply = server.call("execute_command", json!({"command": way, "timeout": 60})).whole();
+            assert!(reply.contains(SAID), "{way} ({as_other}): {reply}");
+        }
+        for name in ["new.pem", "sub/new.pem", "sub/keys", "sub/cfg", "cfg", "l", "d"] {
+            assert!(!tree.has(&format!("work/{name}")), "{name}");
+        }
+    });
+}
+
+/// Holds a lease of a file until `served` is there, which `broken` asks for.
+const HOLDS_LEASE: &str = r#"
+import fcntl, os, signal, sys, time
+os.chdir(sys.argv[1])
+file = open("leased.txt", "r+")
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGIO])
+fcntl.fcntl(file, 1024, fcntl.F_WRLCK)
+print("held", flush=True)
+signal.sigtimedwait([signal.SIGIO], 30)
+open("broken", "w").close()
+until = time.monotonic() + 20
+while not os.path.exists("served"):
+    if time.monotonic() > until: sys.exit("nothing was served meanwhile")
+    time.sleep(0.01)
+"#;
+
+#[test]
+fn a_lease_that_somebody_holds_keeps_up_only_who_opens_that_file() {
+    use std::io::BufRead as _;
+    let tree = tree();
+    tree.file("work/leased.txt", "leased\n");
+    let mut server = start(&tree, false, &[]);
+    let mut holder = std::process::Command::new("python3")
+        .args(["-c", HOLDS_LEASE, &tree.text("work")])
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = String::new();
+    std::io::BufReader::new(holder.stdout.take().unwrap()).read_line(&mut said).unwrap();
+    assert_eq!(said, "held\n");
+    let command = "cat leased.txt & until [ -e broken ]; do :; done; cat notes.txt; mkdir served; wait";
+    let told = server.call("execute_command", json!({"command": command, "timeout": 60})).text();
+    assert!(holder.wait().unwrap().success(), "{told}");
+    assert!(told.starts_with("plain\nleased\n"), "{told}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What the kernel asks about where changes are noted: whatever can change what a name stands for, or opens what exists to write to it.
 
 use super::Clause::{Has, In, NotIn};
-use super::{ALL, Answer, EOPNOTSUPP, Line, SYS_FCHMODAT2, SYS_REMOVEXATTRAT, line};
+use super::{ALL, Answer, EOPNOTSUPP, Line, PATH, SYS_FCHMODAT2, SYS_REMOVEXATTRAT, line};
 
 /// Of a file that was opened for appending, only the size is kept: what else can change it comes here as well.
 const CAN_OVERWRITE: &str =
@@ -14,8 +14,18 @@ const NO_APPEND: u32 = 0x20;
 
 pub(super) const LINES: &[Line] = &[
     #[cfg(target_arch = "x86_64")]
-    line(&[libc::SYS_open], &[Has(1, CHANGES_BY_OPENING)], Answer::Ask, "what is there may be written to"),
-    line(&[libc::SYS_openat], &[Has(2, CHANGES_BY_OPENING)], Answer::Ask, "what is there may be written to"),
+    line(
+        &[libc::SYS_open],
+        &[Has(1, CHANGES_BY_OPENING), NotIn(1, PATH, &[PATH])],
+        Answer::Ask,
+        "what is there may be written to",
+    ),
+    line(
+        &[libc::SYS_openat],
+        &[Has(2, CHANGES_BY_OPENING), NotIn(2, PATH, &[PATH])],
+        Answer::Ask,
+        "what is there may be written to",
+    ),
     #[cfg(target_arch = "x86_64")]
     line(
         &[

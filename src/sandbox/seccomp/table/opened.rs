@@ -1,20 +1,27 @@
 //! What the kernel asks about where the supervisor opens in the command's place.
 
-use super::{Answer, EOPNOTSUPP, Line, line};
+use super::Clause::NotIn;
+use super::{Answer, EOPNOTSUPP, Line, PATH, line};
+
+/// What `O_PATH` gives cannot be handed over, and neither read nor written; to open it again is asked about.
+const OPENED: &str = "what is hidden is not opened, not even for a moment";
 
 pub(super) const LINES: &[Line] = &[
     #[cfg(target_arch = "x86_64")]
+    line(&[libc::SYS_open], &[NotIn(1, PATH, &[PATH])], Answer::Ask, OPENED),
+    line(&[libc::SYS_openat], &[NotIn(2, PATH, &[PATH])], Answer::Ask, OPENED),
+    #[cfg(target_arch = "x86_64")]
     line(
-        &[libc::SYS_open, libc::SYS_creat, libc::SYS_link, libc::SYS_rename],
+        &[libc::SYS_creat, libc::SYS_link, libc::SYS_symlink, libc::SYS_rename],
         &[],
         Answer::Ask,
-        "what is hidden is not opened, and gets no other name",
+        "what is hidden gets no other name, and nothing else a hidden one",
     ),
     line(
-        &[libc::SYS_openat, libc::SYS_linkat, libc::SYS_renameat, libc::SYS_renameat2],
+        &[libc::SYS_linkat, libc::SYS_symlinkat, libc::SYS_renameat, libc::SYS_renameat2],
         &[],
         Answer::Ask,
-        "what is hidden is not opened, and gets no other name",
+        "what is hidden gets no other name, and nothing else a hidden one",
     ),
     line(
         &[libc::SYS_landlock_create_ruleset],
