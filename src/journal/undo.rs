@@ -5,6 +5,7 @@ use std::fs::File;
 
 use rustix::fs::{AtFlags, unlinkat};
 
+use super::bytes::Bytes;
 use super::conflict::{Check, Conflict, Same, Selected, select};
 use super::entry::{Change, Entry, Kept, Place};
 use super::error::JournalError;
