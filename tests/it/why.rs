@@ -122,7 +122,7 @@ fn a_connection_is_judged_by_the_rules() {
              what that allows, too: commands, Python sessions and tests send {rule} whatever they can read\n"
         )
     };
-    let cases: [(&str, &[&str], i32, String); 10] = [
+    let cases: [(&str, &[&str], i32, String); 9] = [
         ("a.example.org", &by_rule, 0, format!("allowed: --allow-net '*.example.org'\n{private}")),
         ("b.example.net:443", &by_rule, 1, format!("denied: no --allow-net names it\n{}", besides("b.example.net"))),
         ("b.example.net:22", &by_rule, 1, format!("denied: no --allow-net names it\n{}", besides("b.example.net:22"))),
