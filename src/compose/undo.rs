@@ -15,7 +15,7 @@ use super::undo_stores::{FoundStore, IN_STATE, Owner, ROOTS, VERSION, elsewhere,
 use crate::config::{Config, UndoConfig};
 use crate::hide::Globs;
 use crate::journal::{self, Bounds, Bytes, Journal, Skips, Store, WhenFull};
-use crate::policy::{Hidden, Policy, Root};
+use crate::policy::{Hidden, Policy, Repositories, Root};
 use crate::sandbox::{Place, PlannedJournal, Tier};
 use crate::text::escape::hex;
 use crate::text::glob::GlobMatcher;
@@ -199,5 +199,6 @@ fn make(undo: &UndoConfig, policy: &Policy, place: &Path) -> Result<Journal> {
     if !undo.skip.is_empty() {
         opened.keeping.skips = Some(skips_of(&undo.skip).map_err(|reason| anyhow!("--undo-skip: {reason}"))?);
     }
+    opened.hooks = Some(Arc::<Repositories>::clone(policy.repositories()));
     Ok(Journal::new(opened, Bounds { bytes: undo.bytes, age: undo.age }).freezing(undo.freezes))
 }

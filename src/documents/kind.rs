@@ -53,14 +53,15 @@ fn extension(name: &[u8]) -> String {
     String::from_utf8_lossy(&name[dot..]).to_ascii_lowercase()
 }
 
-/// Width and height of a picture that begins so, in pixels, before it is turned: PNG (its `IHDR`), GIF (its logical screen), WebP
-/// (RFC 9649, 2.5 to 2.7), JPEG (its frame header, ITU-T T.81, B.2.2).
+/// Width and height of a picture that begins so, in pixels, before it is turned: PNG (its `IHDR`), GIF (its logical screen and all frames),
+/// WebP (RFC 9649, 2.5 to 2.7), JPEG (its largest frame header before the first scan, ITU-T T.81, B.2.2). `None` for what a reader may
+/// take otherwise.
 pub fn picture_size(head: &[u8]) -> Option<Size> {
     let big = |at: usize| head.get(at..at + 2).map(|two| u32::from(u16::from_be_bytes([two[0], two[1]])));
     let little = |at: usize| head.get(at..at + 2).map(|two| u32::from(u16::from_le_bytes([two[0], two[1]])));
     let (width, height) = match media(b"", head).media_type {
         "image/png" => (big(16)? << 16 | big(18)?, big(20)? << 16 | big(22)?),
-        "image/gif" => (little(6)?, little(8)?),
+        "image/gif" => gif_size(head)?,
         "image/webp" => match head.get(12..16)? {
             b"VP8 " => (little(26)? & 0x3fff, little(28)? & 0x3fff),
             b"VP8L" => {
@@ -73,21 +74,57 @@ pub fn picture_size(head: &[u8]) -> Option<Size> {
             }
         },
         "image/jpeg" => {
-            let mut at = 2;
+            let (mut at, mut width, mut height) = (2, 0, 0);
             loop {
                 match head.get(at..at + 2)? {
                     // Bytes of this value fill up.
-                    [0xff, 0xff] => at += 1,
+                    [0xff, 0xff] => {
+                        at += 1;
+                        continue;
+                    }
+                    // The first scan.
+                    [0xff, 0xda] => break (width, height),
                     // 0xc4, 0xc8 and 0xcc begin tables.
                     [0xff, 0xc0..=0xc3 | 0xc5..=0xc7 | 0xc9..=0xcb | 0xcd..=0xcf] => {
-                        break (big(at + 7)?, big(at + 5)?);
+                        (width, height) = (width.max(big(at + 7)?), height.max(big(at + 5)?));
                     }
-                    [0xff, _] => at += 2 + big(at + 2)? as usize,
+                    // These have no length, and no place here.
+                    [0xff, 0..=1 | 0xd0..=0xd9] => return None,
+                    [0xff, _] => {}
                     _ => return None,
                 }
+                at += 2 + big(at + 2)? as usize;
             }
         }
         _ => return None,
     };
     (width > 0 && height > 0).then_some(Size { width, height })
+}
+
+/// What holds the logical screen and all frames (GIF89a, 17 to 27).
+fn gif_size(bytes: &[u8]) -> Option<(u32, u32)> {
+    let little = |at: usize| bytes.get(at..at + 2).map(|two| u32::from(u16::from_le_bytes([two[0], two[1]])));
+    let colours = |packed: u8| if packed & 0x80 == 0 { 0 } else { 3 << ((packed & 7) + 1) };
+    let (mut width, mut height) = (little(6)?, little(8)?);
+    let mut at = 13 + colours(*bytes.get(10)?);
+    loop {
+        match *bytes.get(at)? {
+            0x21 => at += 2,
+            0x2c => {
+                width = width.max(little(at + 1)? + little(at + 5)?);
+                height = height.max(little(at + 3)? + little(at + 7)?);
+                at += 11 + colours(*bytes.get(at + 9)?);
+            }
+            0x3b => return Some((width, height)),
+            _ => return None,
+        }
+        // Blocks up to an empty one.
+        loop {
+            let length = usize::from(*bytes.get(at)?);
+            at += 1 + length;
+            if length == 0 {
+                break;
+            }
+        }
+    }
 }

@@ -8,6 +8,7 @@ use super::fault::Fault;
 use super::kind::picture_size;
 use super::parts::{Pages, Parts};
 use super::picture::Size;
+use crate::text::escape::show;
 
 /// Number, kind, source and outputs of each cell.
 pub fn text(bytes: &[u8], pages: Option<Pages>) -> Result<String, Fault> {
@@ -50,16 +51,16 @@ fn output(parts: &mut Parts, output: &Value) -> Result<(), Fault> {
 /// One thing in several forms: its plain text if it has one, and each picture by its name.
 fn data(parts: &mut Parts, data: &Map<String, Value>) -> Result<(), Fault> {
     for (media_type, value) in data {
-        let value = joined(value);
+        let (value, shown) = (joined(value), show(media_type.as_bytes()));
         if media_type == "text/plain" {
             add(parts, &value)?;
         } else if media_type.starts_with("image/") {
             let bytes =
                 STANDARD.decode(value.split_whitespace().collect::<String>()).unwrap_or_else(|_| value.into_bytes());
             let size = picture_size(&bytes).map(|Size { width, height }| format!(", {width} x {height} pixels"));
-            parts.line(&format!("[{media_type}{}, {} bytes]", size.unwrap_or_default(), bytes.len()))?;
+            parts.line(&format!("[{shown}{}, {} bytes]", size.unwrap_or_default(), bytes.len()))?;
         } else if !data.contains_key("text/plain") {
-            parts.line(&format!("[{media_type}, {} bytes]", value.len()))?;
+            parts.line(&format!("[{shown}, {} bytes]", value.len()))?;
         }
     }
     Ok(())

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::fault::Fault;
 use crate::limits::MAX_DOCUMENT_TEXT_BYTES;
+use crate::text::escape::{is_unsafe, show};
 
 /// Parts that are asked for, counted from 1: `3`, `3-7`, or `3-` for all from there on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
@@ -49,7 +50,7 @@ impl Parts {
 
     /// Begins a part with a line that says which.
     pub fn begin(&mut self, title: &str) -> Result<(), Fault> {
-        self.line(&format!("--- {title} ---"))
+        self.line(&format!("--- {} ---", show(title.as_bytes())))
     }
 
     pub fn too_long() -> Fault {
@@ -58,12 +59,12 @@ impl Parts {
         ))
     }
 
-    /// Adds text that ends its line.
+    /// Adds text that ends its line, without what does something to a terminal.
     pub fn line(&mut self, text: &str) -> Result<(), Fault> {
         if self.text.len() + text.len() >= MAX_DOCUMENT_TEXT_BYTES {
             return Err(Self::too_long());
         }
-        self.text.push_str(text);
+        self.text.extend(text.chars().filter(|c| matches!(c, '\n' | '\t') || !is_unsafe(*c)));
         self.text.push('\n');
         Ok(())
     }

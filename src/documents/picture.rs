@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Answer;
 use super::fault::Fault;
+use super::kind::picture_size;
 use crate::limits::{MAX_PICTURE_BYTES, MAX_PICTURE_SIDE, PICTURE_QUALITY_PERCENT};
 
 /// In pixels.
@@ -90,7 +91,9 @@ pub fn shown(bytes: &[u8], region: Option<Region>, memory_bytes: u64) -> Result<
     reader.limits(limits);
     let mut decoder = reader.into_decoder().map_err(broken)?;
     let (width, height) = decoder.dimensions();
-    if region.is_none() && bytes.len() <= MAX_PICTURE_BYTES && width.max(height) <= MAX_PICTURE_SIDE {
+    // Other readers may find a larger one in it.
+    let is_small = picture_size(bytes).is_some_and(|size| size.width.max(size.height) <= MAX_PICTURE_SIDE);
+    if region.is_none() && bytes.len() <= MAX_PICTURE_BYTES && width.max(height) <= MAX_PICTURE_SIDE && is_small {
         return Ok((Answer::AsItIs, Vec::new()));
     }
     if decoder.total_bytes() > memory_bytes {

@@ -14,6 +14,14 @@ fn the_head_of_a_picture_says_its_size() {
     let lossy = [&b"RIFF\0\0\0\0WEBPVP8 \0\0\0\0\0\0\0\x9d\x01\x2a"[..], &[0x20, 0x43, 0x10, 0]].concat();
     let extended = [&b"RIFF\0\0\0\0WEBPVP8X\0\0\0\0\0\0\0\0"[..], &[0x1f, 0x03, 0, 0x0f, 0, 1]].concat();
     assert_eq!([&lossy[..], &extended].map(picture_size), [size(800, 16), size(800, 65_552)]);
+    // What readers take otherwise, or find more than one size in.
+    let frame = |side: u8| [0xff, 0xc0, 0, 11, 8, side, 0, side, 0, 1, 1, 0x11, 0];
+    let jpeg = |parts: &[&[u8]]| picture_size(&[&[&b"\xff\xd8"[..]], parts, &[b"\xff\xda"]].concat().concat());
+    assert_eq!(jpeg(&[&frame(1)]), size(256, 256));
+    assert_eq!([jpeg(&[&frame(1), &frame(9)]), jpeg(&[&frame(9), &frame(1)])], [size(2304, 2304); 2]);
+    assert_eq!([jpeg(&[b"\xff\x01", &frame(9)]), jpeg(&[])], [None; 2]);
+    let gif = b"GIF89a\x05\0\x05\0\0\0\0,\x01\0\0\0\0\x08\0\x09\0\x02\x01\0\0;";
+    assert_eq!([picture_size(gif), picture_size(&gif[..gif.len() - 1])], [size(2049, 2304), None]);
     for picture in [PNG, JPEG, GIF, WEBP, &lossy, &extended] {
         for end in 0..30.min(picture.len()) {
             let _ = picture_size(&picture[..end]);
@@ -44,6 +52,18 @@ fn parts_are_counted_from_one() {
     for text in ["", "0", "-", "-3", "3-2", "x", "1,2", "99999999999999999999999"] {
         assert!(pages(text).is_none(), "{text}");
     }
+}
+
+#[test]
+fn a_title_is_one_line_and_a_text_does_nothing_to_a_terminal() {
+    let mut parts = parts::Parts::default();
+    parts.begin("sheet 1: a\n--- b").unwrap();
+    parts.line("a\u{1b}]0;t\u{7}\u{202e}\tb\n").unwrap();
+    assert_eq!(parts.into_text(), "--- $'sheet 1: a\\n--- b' ---\na]0;t\tb\n\n");
+    let notebook =
+        br#"{"nbformat": 4, "cells": [{"cell_type": "x\ny", "outputs": [{"data": {"image/png\nz": "AA=="}}]}]}"#;
+    let expected = "--- $'cell 1 of 1: x\\ny' ---\n--- output of cell 1 ---\n[$'image/png\\nz', 1 bytes]\n";
+    assert_eq!(notebook::text(notebook, None).unwrap(), expected);
 }
 
 #[test]

@@ -254,6 +254,17 @@ impl Entry {
         found
     }
 
+    /// What has more names than before, with those that are noted.
+    pub(super) fn linked(&self, roots: &[Id]) -> Vec<(Id, Place)> {
+        let after = self.places(roots, |noted| noted.after);
+        let has_more = |old: &Old| old.after.is_some_and(|after| after.stat.links > old.stat.links);
+        let is_linked = |id: &Id| self.olds.get(id).is_some_and(|old| !old.stat.is_dir() && has_more(old));
+        let linked = |(dir, name, noted): (Id, &Bytes, &Name)| {
+            Some((noted.after.filter(is_linked)?, after.get(&dir)?.join(name)))
+        };
+        self.all_names().filter_map(linked).collect()
+    }
+
     /// What the entry did, in the order of the places.
     pub(super) fn changes(&self, roots: &[Id]) -> Vec<(Place, Change)> {
         let before = self.places(roots, |noted| noted.before);

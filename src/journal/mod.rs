@@ -53,6 +53,6 @@ pub use outside::Outside;
 pub use recorder::{At, Recorder, Writing};
 pub use root::Root;
 pub use settled::Settled;
-pub use store::Store;
+pub use store::{ConfiguredHooks, Store};
 pub use undo::{Options, Outcome};
 pub use versions::{Version, Versions};

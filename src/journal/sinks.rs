@@ -16,7 +16,7 @@ use rustix::io::Errno;
 use super::bytes::Bytes;
 use super::entry::{Change, Place};
 use super::error::JournalError;
-use super::object::{self, Stat, stat_of};
+use super::object::{self, Id, Stat, stat_of};
 use super::outside::Outside;
 use super::store::Store;
 use super::versions::{Version, Versions};
@@ -42,6 +42,8 @@ struct Look<'a> {
     moved: Vec<(&'a Place, &'a Place)>,
     /// Directories with a repository, each with where its hooks are if that is said.
     hooks: HashMap<Place, Option<Place>>,
+    /// What has more names than before and runs outside by one that it had, by inode.
+    linked: HashMap<u64, Vec<(Id, Place, &'static Sink)>>,
     names_left: usize,
     /// The change that is looked at.
     by: Place,
@@ -61,6 +63,11 @@ impl Store {
         });
         let moved: Vec<_> = moved.collect();
         let mut look = Look { moved: moved.clone(), ..Look::new(self, Some(number), &changes[0].0) };
+        for (id, place) in self.entry(number)?.linked(&self.root_ids) {
+            if let Some((sink, _)) = look.line(&place, false) {
+                look.linked.entry(id.1).or_default().push((id, place, sink));
+            }
+        }
         for (place, change) in changes {
             look.by = place.clone();
             look.change(place, change)?;
@@ -95,15 +102,27 @@ impl Store {
     }
 }
 
+impl Store {
+    /// How many of its names an object has only here.
+    fn kept_links(&self, id: Id) -> Result<u32, Errno> {
+        if stat_of(&self.kept)?.id.0 != id.0 {
+            return Ok(0);
+        }
+        let own = entries(self.kept.as_fd())?.into_iter().filter(|(.., inode)| *inode == id.1);
+        Ok(own.count() as u32)
+    }
+}
+
 fn failed(store: &Store, place: &Place) -> impl FnOnce(Errno) -> JournalError {
     JournalError::io(format!("{}: looking at what runs outside", store.path(place).display()))
 }
 
 impl<'a> Look<'a> {
     fn new(store: &'a Store, number: Option<u64>, by: &Place) -> Self {
-        let versions = None;
-        let (moved, hooks, found, because) = (Vec::new(), HashMap::new(), BTreeMap::new(), BTreeSet::new());
-        Self { store, number, versions, moved, hooks, names_left: MAX_SINK_NAMES, by: by.clone(), found, because }
+        let (versions, by, names_left) = (None, by.clone(), MAX_SINK_NAMES);
+        let (hooks, linked) = (HashMap::new(), HashMap::new());
+        let (moved, found, because) = (Vec::new(), BTreeMap::new(), BTreeSet::new());
+        Self { store, number, versions, moved, hooks, linked, names_left, by, found, because }
     }
 
     fn found(self) -> FoundOutside {
@@ -132,7 +151,18 @@ impl<'a> Look<'a> {
             }
             return Ok(());
         }
+        if let Some((stat, _)) = &now {
+            self.link(stat);
+        }
         self.spot(place, now.as_ref())
+    }
+
+    /// A change by a name that is no sink goes unseen, so the name itself is told.
+    fn link(&mut self, stat: &Stat) {
+        let linked = self.linked.get(&stat.id.1).cloned().unwrap_or_default();
+        for (_, place, sink) in linked.into_iter().filter(|(id, ..)| *id == stat.id) {
+            self.find(&place, hard_linked(sink));
+        }
     }
 
     /// All that lies in a directory which was not there before.
@@ -141,7 +171,7 @@ impl<'a> Look<'a> {
         // As it is for each file in it; of what was moved the old name counts, too.
         let is_moved = self.old(place).is_some();
         let in_hooks = !is_moved && self.hook(&place.join(&Bytes(b"x".to_vec())), false).is_some();
-        for (name, kind) in entries(dir).map_err(failed())? {
+        for (name, kind, inode) in entries(dir).map_err(failed())? {
             if self.names_left == 0 || depth > JOURNAL_DEPTH {
                 self.find(place, TOO_MUCH.to_owned());
                 return Ok(());
@@ -156,11 +186,15 @@ impl<'a> Look<'a> {
                 self.walk(handle.as_fd(), &inner, depth + 1)?;
             } else if is_moved
                 || in_hooks
+                || self.linked.contains_key(&inode)
                 || named(&inner.path.0).is_some()
                 || kind != FileType::RegularFile && self.line(&inner, true).is_some()
             {
                 let handle = object::handle(dir, name.name()).map_err(failed())?;
                 let found = handle.map(|handle| Ok((stat_of(&handle)?, handle))).transpose().map_err(failed())?;
+                if let Some((stat, _)) = &found {
+                    self.link(stat);
+                }
                 self.spot(&inner, found.as_ref())?;
             }
         }
@@ -205,9 +239,18 @@ impl<'a> Look<'a> {
             None if old.is_some() => facets(old_line, content.as_ref()),
             None => Facets::new(),
         };
+        let was = versions.and_then(|versions| versions.stat_before(old.as_ref().unwrap_or(place)));
         let place = if line.is_some() { place } else { old.as_ref().unwrap_or(place) };
         for what in differences(&before, &after) {
             self.find(place, what);
+        }
+        if let (Some((sink, _)), Some((stat, _))) = (line, now)
+            && stat.is_file()
+            && stat.links > 1
+            && !(old_line.is_some() && was.is_some_and(|was| was.id == stat.id && was.links >= stat.links))
+            && stat.links > 1 + self.store.kept_links(stat.id).map_err(failed(self.store, place))?
+        {
+            self.find(place, hard_linked(sink));
         }
         Ok(())
     }
@@ -251,14 +294,12 @@ impl<'a> Look<'a> {
                 return Some((&HOOK, begins));
             }
         }
-        for end in 0..names.len() {
-            let dir = at(end);
-            let Some(hooks) = self.hooks_of(&dir) else { continue };
-            if place.is_at_or_below(&hooks) && (is_link || place != &hooks) {
-                return Some((&HOOK, hooks.depth().saturating_sub(1)));
-            }
-        }
-        None
+        let above: Vec<Place> = (0..names.len()).filter_map(|end| self.hooks_of(&at(end))).collect();
+        let known = self.store.hooks.iter().flat_map(|known| known.directories());
+        let known = known.filter_map(|path| self.store.place(path));
+        let is_in = |hooks: &Place| place.is_at_or_below(hooks) && (is_link || place != hooks);
+        let hooks = above.into_iter().chain(known).find(is_in)?;
+        Some((&HOOK, hooks.depth().saturating_sub(1)))
     }
 
     /// As git judges what others share (`is_git_directory` of its setup.c); what is taken from it can be put back.
@@ -332,7 +373,7 @@ impl<'a> Look<'a> {
         depth: usize,
     ) -> Result<(), JournalError> {
         let top = from.depth() - depth;
-        for (name, _) in entries(dir).map_err(failed(self.store, from))? {
+        for (name, ..) in entries(dir).map_err(failed(self.store, from))? {
             if self.names_left == 0 || depth > JOURNAL_DEPTH {
                 self.find(from, TOO_MUCH.to_owned());
                 return Ok(());
@@ -377,6 +418,10 @@ impl<'a> Look<'a> {
 
 const TOO_MUCH: &str = "too much to be looked through";
 
+fn hard_linked(sink: &Sink) -> String {
+    format!("{}, hard-linked", sink.obeyed_by)
+}
+
 fn above(place: &Place) -> Place {
     let path = &place.path.0;
     let end = path.iter().rposition(|byte| *byte == b'/').unwrap_or(0);
@@ -387,12 +432,15 @@ fn is_below_dot_git(place: &Place) -> bool {
     place.path.0.split(|byte| *byte == b'/').any(|name| name.eq_ignore_ascii_case(b".git"))
 }
 
-fn entries(dir: BorrowedFd<'_>) -> Result<Vec<(Bytes, FileType)>, Errno> {
+fn entries(dir: BorrowedFd<'_>) -> Result<Vec<(Bytes, FileType, u64)>, Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let opened = object::with_access(dir, || openat(dir, ".", flags, Mode::empty()));
     let listed = Dir::read_from(opened?)?.filter_map(|entry| match entry {
         Ok(entry) if matches!(entry.file_name().to_bytes(), b"." | b"..") => None,
-        entry => Some(entry.map(|entry| (Bytes(entry.file_name().to_bytes().to_vec()), entry.file_type()))),
+        entry => Some(entry.map(|entry| {
+            let name = Bytes(entry.file_name().to_bytes().to_vec());
+            (name, entry.file_type(), entry.ino())
+        })),
     });
     listed.collect()
 }

@@ -54,6 +54,13 @@ pub struct Store {
     pub(super) root_ids: Arc<[Id]>,
     /// How its recorders keep what would be lost.
     pub keeping: Keeping,
+    /// If somebody knows them.
+    pub hooks: Option<Arc<dyn ConfiguredHooks>>,
+}
+
+/// Where the hooks are of the repositories that were there first.
+pub trait ConfiguredHooks: std::fmt::Debug + Send + Sync {
+    fn directories(&self) -> &[PathBuf];
 }
 
 impl Store {
@@ -88,7 +95,16 @@ impl Store {
             }
             root_ids.push(found.id);
         }
-        Ok(Self { dir, logs, kept, shown: shown.into(), roots, root_ids: root_ids.into(), keeping: Keeping::default() })
+        Ok(Self {
+            dir,
+            logs,
+            kept,
+            shown: shown.into(),
+            roots,
+            root_ids: root_ids.into(),
+            keeping: Keeping::default(),
+            hooks: None,
+        })
     }
 
     /// Begins an entry. `title` names the call. Waits while something is undone.

@@ -68,14 +68,18 @@ impl Store {
 impl Versions<'_> {
     /// What stood there before the entry; `None` for nothing, or nothing that was noted. For a place that was renamed it is the old one.
     pub fn before(&self, place: &Place) -> Result<Option<Version>, JournalError> {
-        let id = self.noted(&self.before, place).and_then(|noted| noted.before);
-        let Some(old) = id.and_then(|id| self.entries[0].olds.get(&id)) else { return Ok(None) };
-        self.version(place, &old.stat, 0).map(Some)
+        self.stat_before(place).map(|stat| self.version(place, &stat, 0)).transpose()
     }
 
     /// Whether something was noted of a place as it was called before.
     pub(super) fn is_noted(&self, place: &Place) -> bool {
         self.noted(&self.before, place).is_some()
+    }
+
+    /// The object that stood there.
+    pub(super) fn stat_before(&self, place: &Place) -> Option<Stat> {
+        let id = self.noted(&self.before, place)?.before?;
+        self.entries[0].olds.get(&id).map(|old| old.stat)
     }
 
     /// What stood there when the entry ended.

@@ -16,10 +16,11 @@ use rustix::io::Errno;
 use rustix::process::geteuid;
 
 use super::defaults::{CONFIG, DOT_GIT, PROTECTED_IN_REPOSITORIES};
+use crate::journal::ConfiguredHooks;
 use crate::limits::{
     MAX_REPOSITORIES, MAX_REPOSITORY_DEPTH, MAX_REPOSITORY_DIRECTORIES, MAX_REPOSITORY_WALK_MS, MAX_SINK_BYTES,
 };
-use crate::sinks::{Content, hooks_directory, hooks_path, named};
+use crate::sinks::{Compared, Content, hooks_directory, hooks_path, named};
 
 /// What there is to protect of the repositories that were there when the server started.
 #[derive(Debug, Default)]
@@ -31,6 +32,8 @@ pub struct Found {
     pub pinned: Vec<PathBuf>,
     /// What else programs outside run, if that is to stay as it is.
     pub frozen: Vec<PathBuf>,
+    /// Directories of hooks that configuration names.
+    pub hooks: Vec<PathBuf>,
     /// Whether not all directories were looked at: there were too many, or they are nested too deep.
     pub is_partial: bool,
 }
@@ -67,7 +70,9 @@ impl Repositories {
             let mut walk = Walk {
                 directories: Vec::new(),
                 files: Vec::new(),
-                frozen: self.freezes_sinks.then(Vec::new),
+                freezes_sinks: self.freezes_sinks,
+                frozen: Vec::new(),
+                hooks: Vec::new(),
                 left: MAX_REPOSITORY_DIRECTORIES,
                 until: Instant::now() + Duration::from_millis(MAX_REPOSITORY_WALK_MS),
                 is_partial: false,
@@ -75,6 +80,9 @@ impl Repositories {
             for (path, handle) in &self.roots {
                 walk.run(path, handle);
             }
+            // Those of one directory may lie in another one.
+            let is_below = |hooks: &PathBuf, root: &PathBuf| hooks.starts_with(root) && hooks != root;
+            walk.hooks.retain(|hooks| self.roots.iter().any(|(root, _)| is_below(hooks, root)));
             let found = walk.found(&self.unprotected);
             if found.is_partial {
                 tracing::warn!(
@@ -88,13 +96,21 @@ impl Repositories {
     }
 }
 
+impl ConfiguredHooks for Repositories {
+    fn directories(&self) -> &[PathBuf] {
+        &self.found().hooks
+    }
+}
+
 struct Walk {
     /// Directories of repositories, in the order of the walk: those that come first are protected if there are too many.
     directories: Vec<PathBuf>,
     /// What is called `.git` and is no directory, and what this user could make readable.
     files: Vec<PathBuf>,
-    /// What programs outside run, if it is wanted.
-    frozen: Option<Vec<PathBuf>>,
+    freezes_sinks: bool,
+    /// What programs outside run, if it is to stay as it is.
+    frozen: Vec<PathBuf>,
+    hooks: Vec<PathBuf>,
     /// Directories that may still be looked at.
     left: usize,
     until: Instant,
@@ -151,7 +167,6 @@ impl Walk {
         let mut below = Vec::new();
         let (mut head, mut common, mut config) = (false, false, false);
         let objects = place.file_name().is_some_and(|name| name == "objects");
-        let mut frozen = self.frozen.take();
         for entry in entries {
             let Ok(entry) = entry else { break };
             let name = OsStr::from_bytes(entry.file_name().to_bytes());
@@ -161,8 +176,8 @@ impl Walk {
                     .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Directory),
                 _ => false,
             };
-            if let Some(frozen) = frozen.as_mut().filter(|_| !is_dir) {
-                frozen.extend(run_outside(&dir, name, place, root));
+            if !is_dir {
+                self.run_outside(&dir, name, place, root);
             }
             match name.as_bytes() {
                 b"." | b".." => {}
@@ -176,8 +191,7 @@ impl Walk {
                 _ => {}
             }
         }
-        self.is_partial |= frozen.as_ref().is_some_and(|frozen| frozen.len() > MAX_REPOSITORIES);
-        self.frozen = frozen;
+        self.is_partial |= self.frozen.len().max(self.hooks.len()) > MAX_REPOSITORIES;
         let has = |name: &str| below.iter().any(|other| other == name);
         // By its name, or by what no command can take away: without HEAD git knows it as none, until that is put back. A branch
         // may be called `config`.
@@ -197,7 +211,9 @@ impl Walk {
     fn found(self, unprotected: &[PathBuf]) -> Found {
         let mut found = Found { is_partial: self.is_partial, ..Found::default() };
         let is_kept = |path: &PathBuf| !unprotected.iter().any(|free| path.starts_with(free));
-        found.frozen.extend(self.frozen.into_iter().flatten().filter(is_kept).take(MAX_REPOSITORIES));
+        found.hooks.extend(self.hooks.into_iter().take(MAX_REPOSITORIES));
+        let hooks = found.hooks.iter().filter(|_| self.freezes_sinks).cloned();
+        found.frozen.extend(self.frozen.into_iter().chain(hooks).filter(is_kept).take(MAX_REPOSITORIES));
         found.protected.extend(self.files.into_iter().filter(is_kept).take(MAX_REPOSITORIES));
         for directory in self.directories.into_iter().take(MAX_REPOSITORIES) {
             let paths = PROTECTED_IN_REPOSITORIES.map(|name| directory.join(name));
@@ -208,28 +224,35 @@ impl Walk {
         }
         found
     }
-}
 
-/// What of this entry programs outside run: the file itself, or the hooks that it names.
-fn run_outside(dir: &OwnedFd, name: &OsStr, place: &Path, root: &Path) -> Option<PathBuf> {
-    let path = place.join(name);
-    let (sink, _) = named(path.strip_prefix(root).ok()?.as_os_str().as_bytes())?;
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let content = match openat(dir, name, flags, Mode::empty()).map(File::from) {
-        Ok(file) if !file.metadata().ok()?.is_file() => return None,
-        Ok(file) => {
-            let mut bytes = Vec::new();
-            file.take(MAX_SINK_BYTES + 1).read_to_end(&mut bytes).ok()?;
-            if let Some(said) = hooks_path(&bytes) {
-                let from = if place.ends_with(DOT_GIT) { place.parent()? } else { place };
-                return hooks_directory(from, &said).filter(|hooks| hooks.starts_with(root) && hooks != root);
-            }
-            Content::File { bytes, is_executable: false }
+    /// Takes down what of this entry programs outside run: the file itself, or the hooks that it names.
+    fn run_outside(&mut self, dir: &OwnedFd, name: &OsStr, place: &Path, root: &Path) -> Option<()> {
+        let path = place.join(name);
+        let (sink, _) = named(path.strip_prefix(root).ok()?.as_os_str().as_bytes())?;
+        if !self.freezes_sinks && sink.compared != Compared::GitKeys {
+            return None;
         }
-        Err(Errno::LOOP) => return Some(path),
-        Err(_) => Content::Opaque("cannot be read"),
-    };
-    (!sink.facets(name.as_bytes(), &content).is_empty()).then_some(path)
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let content = match openat(dir, name, flags, Mode::empty()).map(File::from) {
+            Ok(file) if !file.metadata().ok()?.is_file() => return None,
+            Ok(file) => {
+                let mut bytes = Vec::new();
+                file.take(MAX_SINK_BYTES + 1).read_to_end(&mut bytes).ok()?;
+                if let Some(said) = hooks_path(&bytes) {
+                    let from = if place.ends_with(DOT_GIT) { place.parent()? } else { place };
+                    self.hooks.extend(hooks_directory(from, &said));
+                    return None;
+                }
+                Content::File { bytes, is_executable: false }
+            }
+            Err(Errno::LOOP) => Content::Opaque("a link"),
+            Err(_) => Content::Opaque("cannot be read"),
+        };
+        if self.freezes_sinks && !sink.facets(name.as_bytes(), &content).is_empty() {
+            self.frozen.push(path);
+        }
+        Some(())
+    }
 }
 
 #[cfg(test)]

@@ -13,8 +13,8 @@ use super::facets::Facets;
 
 /// Keys whose value git runs, or that say where more configuration or hooks are. `*` stands for any name; only where there is one between
 /// two dots. Of those with a mark only some values count: `!` begins a command of the shell, `-` is none of a boolean.
-const KEYS: [&str; 56] = [
-    "alias.* !",
+const KEYS: [&str; 61] = [
+    "alias.*",
     "alias.*.command",
     "browser.*.cmd",
     "browser.*.path",
@@ -64,6 +64,11 @@ const KEYS: [&str; 56] = [
     "sendemail.sendmailCmd",
     "sendemail.smtpServer",
     "sendemail.toCmd",
+    "sendemail.*.ccCmd",
+    "sendemail.*.headerCmd",
+    "sendemail.*.sendmailCmd",
+    "sendemail.*.smtpServer",
+    "sendemail.*.toCmd",
     "sequence.editor",
     "submodule.*.update !",
     "tar.*.command",
@@ -324,14 +329,15 @@ mod tests {
 
     #[test]
     fn keys_count_that_name_programs() {
-        let harmless = "[core]\nbare = false\nfsmonitor = true\n[alias]\nco = checkout\n[pager]\nlog = false\n[user]\nname = a\n\
+        let harmless = "[core]\nbare = false\nfsmonitor = true\n[pager]\nlog = false\n[user]\nname = a\n\
                         [remote \"origin\"]\nurl = x\n[diff]\ntool = x\n[submodule \"a\"]\nupdate = merge\n";
         assert_eq!(keys(harmless), [""; 0]);
-        let text = "[core]\nfsmonitor = ./x\nsshCommand=y\n[alias]\nco = !x\n[diff]\nexternal = x\n[diff \"w\"]\ntextconv = x\n\
+        let text = "[core]\nfsmonitor = ./x\nsshCommand=y\n[alias]\nco = !x\nst = ls-remote --upload-pack=x .\n[sendemail \"a\"]\ntoCmd = x\n[diff]\nexternal = x\n[diff \"w\"]\ntextconv = x\n\
                     [credential]\nhelper = x\n[credential \"https://a\"]\nhelper=y\n[pager]\nlog = x\n[includeIf \"gitdir:a\"]\npath = b\n\
                     [submodule \"a\"]\nupdate = !x\n";
         let all = [
             "alias.co",
+            "alias.st",
             "core.fsmonitor",
             "core.sshCommand",
             "credential.helper",
@@ -340,6 +346,7 @@ mod tests {
             "diff.w.textconv",
             "includeif.gitdir:a.path",
             "pager.log",
+            "sendemail.a.toCmd",
             "submodule.a.update",
         ];
         assert_eq!(keys(text), all);

@@ -49,7 +49,7 @@ const fn git(path: &'static str) -> Sink {
     Sink { path, not_below: None, obeyed_by: "git", compared: Compared::GitKeys }
 }
 
-pub static SINKS: [Sink; 9] = [
+pub static SINKS: [Sink; 11] = [
     git("config"),
     git("config.worktree"),
     git(".gitconfig"),
@@ -60,6 +60,8 @@ pub static SINKS: [Sink; 9] = [
         obeyed_by: "npm",
         compared: Compared::JsonMembers { object: "scripts", members: RUN_BY_INSTALL },
     },
+    Sink { not_below: Some("node_modules"), ..whole(".npmrc", "npm") },
+    Sink { not_below: Some("node_modules"), ..whole("binding.gyp", "npm") },
     whole(".envrc", "direnv"),
     whole(".vscode/tasks.json", "VS Code"),
     whole(".vscode/settings.json", "VS Code"),
@@ -124,8 +126,17 @@ mod tests {
         assert_eq!(found("a/b/.VSCode/tasks.json"), Some((".vscode/tasks.json", 2)));
         assert_eq!(found("a/.husky/_/pre-commit"), Some((".husky/**", 1)));
         assert_eq!(found("a/.git/modules/x/config"), Some(("config", 4)));
+        assert_eq!(found("a/binding.gyp"), Some(("binding.gyp", 1)));
         assert_eq!(found("packages/a/package.json"), Some(("package.json", 2)));
-        for other in ["", ".husky", "tasks.json", "a.envrc", "node_modules/a/package.json", "package.json/x"] {
+        for other in [
+            "",
+            ".husky",
+            "tasks.json",
+            "a.envrc",
+            "node_modules/a/package.json",
+            "node_modules/a/binding.gyp",
+            "package.json/x",
+        ] {
             assert_eq!(found(other), None, "{other}");
         }
         assert_eq!(named_directory(b"a/.vscode").map(|(sink, begins)| (sink.obeyed_by, begins)), Some(("VS Code", 1)));

@@ -27,6 +27,7 @@ fn walls(setting: Setting, flags: &[&str]) -> Walls {
     tree.file("docs/read.txt", "readme\n").dir("tmp").file("outside/secret", "x").dir("work/sub");
     tree.file("work/package.json", r#"{"scripts": {"test": "x"}}"#).file("work/old/.husky/pre-commit", "old\n");
     tree.file("work/old/package.json", r#"{"scripts": {"prepare": "husky"}}"#).file("work/old/.envrc", "old\n");
+    tree.file("work/g/.git/config", "[core]\nhooksPath = ../shared\n").file("work/shared/pre-push", "old\n");
     if let Some(owner) = setting.owner {
         give(tree.root(), owner);
         give(tree.state(), owner);
@@ -61,7 +62,7 @@ fn a_change_of_what_runs_outside_is_told_and_nothing_else_is() {
             (shell("git init -q new"), &[]),
             (
                 shell("cd new; git config alias.co checkout; git config core.fsmonitor ./x; git config alias.x '!x'"),
-                &["new/.git/config (alias.x, core.fsmonitor)"],
+                &["new/.git/config (alias.co, alias.x, core.fsmonitor)"],
             ),
             (shell("cd new; git config user.name a"), &[]),
             (shell("echo x > new/.git/hooks/pre-commit"), &[]),
@@ -69,6 +70,11 @@ fn a_change_of_what_runs_outside_is_told_and_nothing_else_is() {
             (shell("cd new; mkdir tools; cp .git/hooks/pre-commit tools/pre-push"), &[]),
             (shell("cd new; git config core.hooksPath tools"), &["new/.git/config (core.hooksPath)"]),
             (shell("cd new; echo y >> tools/pre-push"), &["new/tools/pre-push (hook)"]),
+            // Beside the repository that names it.
+            (
+                shell("chmod +x shared/pre-push; mkdir shared/d; cp -p shared/pre-push shared/d"),
+                &["shared/d/pre-push (hook), shared/pre-push (hook)"],
+            ),
             (shell("cd new; mkdir lib; echo y > lib/x; chmod +x lib/x"), &[]),
             (
                 shell("git init -q --bare bare; git -C bare config diff.x.textconv y"),
@@ -83,6 +89,14 @@ fn a_change_of_what_runs_outside_is_told_and_nothing_else_is() {
                 &["sub2/.vscode/tasks.json (VS Code removed)"],
             ),
             (shell("ln -s ../plain sub2/.vscode"), &["sub2/.vscode (VS Code, a link)"]),
+            // Another name, by which a change would be no change of it: of what is new, of what was there, from and into a new directory.
+            (shell("mkdir h; echo {} > h/package.json; ln h/package.json h/p"), &["h/package.json (npm, hard-linked)"]),
+            (shell("ln h/package.json h/q"), &["h/package.json (npm, hard-linked)"]),
+            (shell("mkdir i; ln h/package.json i/p"), &["h/package.json (npm, hard-linked)"]),
+            (shell("echo '{\"a\": 1}' > h/package.json; rm i/p"), &[]),
+            (shell("mkdir j; mv h/q j/package.json"), &["j/package.json (npm, hard-linked)"]),
+            (shell("rm h/package.json h/p; echo > new/x; ln new/x new/y"), &[]),
+            (shell("ln new/x new/.git/hooks/x"), &["new/.git/hooks/x (git, hard-linked)"]),
             (shell("mkdir sub2/hooks; echo > sub2/hooks/x; chmod +x sub2/hooks/x"), &[]),
             (shell("cd sub2; mkdir objects refs; echo ref: x > HEAD"), &["sub2/hooks/x (hook)"]),
         ];
@@ -164,9 +178,10 @@ fn what_is_frozen_stays_as_it_is() {
         }
         let fine = json!({"path": "package.json", "content": "{\"scripts\": {\"test\": \"y\"}}"});
         walls.server.call("write_file", fine).result();
-        let steps: [(&str, &[&str]); 6] = [
+        let steps: [(&str, &[&str]); 7] = [
             ("mkdir s; echo a > s/.envrc; echo b > s/fine", &["s/.envrc (direnv)"]),
             ("echo b > fine", &[]),
+            ("mkdir h; ln package.json h/p; ln package.json q", &["package.json (npm, hard-linked)"]),
             ("printf '{\"scripts\": {\"install\": \"x\"}}' > package.json", &["package.json (scripts.install)"]),
             ("git init -q new; git -C new config core.pager x", &["new/.git/config (core.pager)"]),
             ("echo a > .husky/a", &[".husky/a (husky)"]),
@@ -177,8 +192,8 @@ fn what_is_frozen_stays_as_it_is() {
             assert_eq!(told(&reply, PUT_BACK), expected, "{setting:?}: {command}: {}", reply.whole());
             assert_eq!(told(&reply, TOLD), [""; 0], "{setting:?}: {command}: {}", reply.whole());
         }
-        let left = ["s", "new", ".husky/a", "k"].map(|path| walls.tree.has(&format!("work/{path}")));
-        assert_eq!(left, [false; 4], "{setting:?}");
+        let left = ["s", "new", ".husky/a", "k", "h", "q"].map(|path| walls.tree.has(&format!("work/{path}")));
+        assert_eq!(left, [false; 6], "{setting:?}");
         assert_eq!(walls.tree.read("work/package.json"), "{\"scripts\": {\"test\": \"y\"}}", "{setting:?}");
         // What was there cannot be written to, or is put back.
         walls.sh("cd old; echo evil > .envrc; rm -f .husky/pre-commit; echo evil > p; mv -f p package.json; rm -f p");
