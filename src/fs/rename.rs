@@ -11,7 +11,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use crate::journal::Changes;
-use crate::policy::{Checked, Entry, Kind, Write, exists_below};
+use crate::policy::{Cause, Checked, Entry, Kind, Write, exists_below};
 
 use super::attributes;
 use super::dir::open_file;
@@ -90,6 +90,11 @@ fn keeps_protected_away(source: &Checked<Entry>, kind: Kind, destination: &Check
     // Repositories of submodules and work trees lie there, so any directory could become one.
     if kind == Kind::Directory && rules.is_in_repository(place) {
         return failed(place.into());
+    }
+    // What is open in it would get a hidden name, or the next directory of this name would be another one.
+    let way = [source.place(), place].into_iter().find(|place| rules.is_on_the_way(place));
+    if let Some(way) = way.filter(|_| matches!(kind, Kind::Directory | Kind::Symlink)) {
+        return Err(FsError::Protected { path: destination.shown().into(), protected: way.into(), why: Cause::Hidden });
     }
     Ok(())
 }

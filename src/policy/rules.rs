@@ -223,6 +223,11 @@ impl Rules {
         found == Ok(FileType::Directory) && hide.holds_hidden(dir, name, place, false)
     }
 
+    /// Whether the path of a pattern leads through a place.
+    pub(crate) fn is_on_the_way(&self, place: &Path) -> bool {
+        self.hide.as_ref().is_some_and(|hide| hide.is_on_the_way(place))
+    }
+
     /// Whether this is something hidden, by whatever name it was reached.
     pub(crate) fn is_hidden(&self, id: Id) -> bool {
         self.hidden.iter().any(|hidden| hidden.id == id) || self.hide.as_ref().is_some_and(|hide| hide.is_known(id))

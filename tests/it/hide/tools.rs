@@ -97,6 +97,21 @@ fn what_gets_a_hidden_name_later_is_hidden_at_once() {
 }
 
 #[test]
+fn no_directory_is_moved_away_from_the_path_of_a_pattern_or_to_it() {
+    let tree = tree();
+    std::fs::remove_dir_all(tree.path("work/cfg/prod")).unwrap();
+    tree.dir("work/open/prod");
+    let mut server = server(&tree, &[]);
+    for (source, destination) in [("cfg", "cfg2"), ("open/prod", "cfg/prod")] {
+        let moved = server.call("move_file", json!({"source": source, "destination": destination}));
+        let said = moved.failure().unwrap().message;
+        assert!(said.contains("holds or would become something protected"), "{said}");
+    }
+    assert!(tree.has("work/cfg") && tree.has("work/open/prod"));
+    server.call("move_file", json!({"source": "notes.txt", "destination": "cfg/prod"})).text();
+}
+
+#[test]
 fn no_diff_and_no_undo_shows_what_is_hidden_by_now() {
     let tree = tree();
     let allowed = format!("{}:rw", tree.text("work"));
@@ -120,7 +135,8 @@ fn a_pattern_that_cannot_be_is_refused_at_the_start() {
         ("work", "it would hide"),
         ("/etc/passwd", "is a path in no allowed directory"),
         ("[a", "has a `[` that is not closed"),
-        ("", "a glob is empty"),
+        ("", "names nothing"),
+        ("cfg//prod", "write `cfg/prod`"),
     ] {
         let allowed = format!("{}:rw", tree.text("work"));
         let mut server = Server::start(&tree, &["--allow", &allowed, "--tools", "files", "--hide", pattern]);
