@@ -101,7 +101,7 @@ pub fn picture_size(head: &[u8]) -> Option<Size> {
     (width > 0 && height > 0).then_some(Size { width, height })
 }
 
-/// What holds the logical screen and all frames (GIF89a, 17 to 27).
+/// What holds the logical screen and all frames (GIF version 89a, sections 17 to 27).
 fn gif_size(bytes: &[u8]) -> Option<(u32, u32)> {
     let little = |at: usize| bytes.get(at..at + 2).map(|two| u32::from(u16::from_le_bytes([two[0], two[1]])));
     let colours = |packed: u8| if packed & 0x80 == 0 { 0 } else { 3 << ((packed & 7) + 1) };

@@ -117,15 +117,10 @@ impl Store {
         recorder.keeping = Keeping { most_bytes: u64::MAX, ..Keeping::default() };
         recorder.copied_bytes = None;
         let number = recorder.number();
-        let wanted = selected.iter().filter_map(|(dir, name)| {
-            let noted = entry.names[dir][name];
-            let now = survey.names.get(&(*dir, name.clone())).copied().flatten();
-            noted.before.filter(|before| now.is_none_or(|now| now.id != *before))
-        });
         let mut undo = Undo {
             store: self,
             goes_on: &goes_on,
-            wanted: wanted.collect(),
+            wanted: elsewhere(&entry, &survey, &selected),
             later: kept_by_undos(&later, first),
             entry: &entry,
             survey: &survey,
@@ -291,6 +286,15 @@ fn first_changes(entries: &[Entry]) -> HashMap<(Id, Bytes), u64> {
         }
     }
     firsts
+}
+
+/// What stood under the selected names, and does not now.
+fn elsewhere(entry: &Entry, survey: &Survey, selected: &Selected) -> HashSet<Id> {
+    let wanted = selected.iter().filter_map(|(dir, name)| {
+        let now = survey.names.get(&(*dir, name.clone())).copied().flatten();
+        entry.names[dir][name].before.filter(|before| now.is_none_or(|now| now.id != *before))
+    });
+    wanted.collect()
 }
 
 /// What stood under the selected names.
