@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::picture::Size;
 use crate::text::mime::media;
 
 /// What can be read apart.
@@ -13,6 +12,26 @@ pub enum Kind {
     Pdf,
     /// A package of Office Open XML (ECMA-376, part 2).
     Office,
+}
+
+/// In pixels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+pub struct Size {
+    pub width: u32,
+    pub height: u32,
+}
+
+impl Size {
+    /// Scaled down as little as makes its longer side short enough.
+    pub fn scaled(self, longest: u32) -> Self {
+        let longer = self.width.max(self.height);
+        if longer <= longest {
+            return self;
+        }
+        let side =
+            |side: u32| ((u64::from(side) * u64::from(longest) + u64::from(longer) / 2) / u64::from(longer)).max(1);
+        Self { width: side(self.width) as u32, height: side(self.height) as u32 }
+    }
 }
 
 /// The part that every such package has.

@@ -14,9 +14,9 @@ use serde::{Deserialize, Serialize};
 use crate::limits::{MAX_FAULT_BYTES, MAX_PICTURE_BYTES, MAX_PICTURE_SIDE};
 
 pub use fault::Fault;
-pub use kind::{Kind, claimed, kind, picture_size};
+pub use kind::{Kind, Size, claimed, kind, picture_size};
 pub use parts::Pages;
-pub use picture::{Region, Shown, Size};
+pub use picture::{Region, Shown};
 
 /// What of a file is asked for; nothing is all of it.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize)]

@@ -5,9 +5,8 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 
 use super::fault::Fault;
-use super::kind::picture_size;
+use super::kind::{Size, picture_size};
 use super::parts::{Pages, Parts};
-use super::picture::Size;
 use crate::text::escape::show;
 
 /// Number, kind, source and outputs of each cell.

@@ -15,28 +15,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Answer;
 use super::fault::Fault;
-use super::kind::picture_size;
+use super::kind::{Size, picture_size};
 use crate::limits::{MAX_PICTURE_BYTES, MAX_PICTURE_SIDE, PICTURE_QUALITY_PERCENT};
-
-/// In pixels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
-pub struct Size {
-    pub width: u32,
-    pub height: u32,
-}
-
-impl Size {
-    /// Scaled down as little as makes its longer side short enough.
-    fn scaled(self, longest: u32) -> Self {
-        let longer = self.width.max(self.height);
-        if longer <= longest {
-            return self;
-        }
-        let side =
-            |side: u32| ((u64::from(side) * u64::from(longest) + u64::from(longer) / 2) / u64::from(longer)).max(1);
-        Self { width: side(self.width) as u32, height: side(self.height) as u32 }
-    }
-}
 
 /// A part of a picture: x and y of its upper left corner, width, height, in pixels of the picture as it is shown.
 pub type Region = [u32; 4];
