@@ -5,6 +5,7 @@ use super::*;
 use pretty_assertions::assert_eq;
 
 /// Names with one `*` in them, and paths that are whole, or at any depth.
+#[expect(clippy::unnecessary_wraps, reason = "of the type GlobsOf")]
 fn globs_of(globs: &[String]) -> Result<Globs, String> {
     let globs = globs.to_vec();
     Ok(Arc::new(move |path| {
