@@ -229,18 +229,18 @@ fn heads_of_requests_at_once_take_what_the_budget_has() {
         let (mut send, connection) = h2_crate::client::handshake(stream).await.unwrap();
         tokio::spawn(connection);
         let (mut answers, mut bodies) = (JoinSet::new(), Vec::new());
-        for at in 0..40 {
+        for _ in 0..40 {
             send = send.ready().await.unwrap();
             let (response, body) = send.send_request(asked(), false).unwrap();
             bodies.push(body);
-            answers.spawn(async move { (at, response.await.unwrap().status()) });
+            answers.spawn(async move { response.await.unwrap().status() });
         }
         let mut refused = Vec::new();
         while refused.len() < 30 {
             refused.push(answers.join_next().await.unwrap().unwrap());
         }
-        refused.sort();
         refused
     });
-    assert_eq!(refused, (10..40).map(|at| (at, StatusCode::SERVICE_UNAVAILABLE)).collect::<Vec<_>>());
+    // Which ten got room is up to the threads.
+    assert_eq!(refused, [StatusCode::SERVICE_UNAVAILABLE; 30]);
 }
