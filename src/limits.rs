@@ -316,6 +316,13 @@ pub const COMPARED_LINES_PER_CANDIDATE: usize = 16;
 /// How long the search for the closest block may take after an edit failed, in milliseconds.
 pub const CLOSEST_BLOCK_MS: u64 = 200;
 
+/// Longest message of an ssh-agent that is passed on, in bytes: `AGENT_MAX_LEN` of OpenSSH.
+pub const MAX_SSH_AGENT_BYTES: usize = 256 * 1024;
+/// Connections of commands to the ssh-agent at the same time.
+pub const MAX_SSH_AGENT_CONNECTIONS: usize = 16;
+/// How long the next message may take, in seconds: a person may be asked to touch a key.
+pub const SSH_AGENT_TIMEOUT_SECS: u64 = 120;
+
 /// Default time limit of a command, in seconds.
 pub const DEFAULT_COMMAND_TIMEOUT_SECS: u64 = 30;
 /// Largest time limit that a call may ask for, in seconds.

@@ -66,11 +66,17 @@ pub struct Options {
     /// `namespaces` can hide from commands.
     #[arg(long, global = true, help_heading = WALLS, value_name = "PATTERN")]
     pub hide: Vec<String>,
-    /// Choose what commands get of a git repository that an allowed directory belongs to and that lies outside
+    /// Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]
     ///
     /// `.git` of a linked worktree or of a submodule is a file that names such a repository.
-    #[arg(long, global = true, help_heading = WALLS, value_enum, default_value_t = LinkedGit::Auto, value_name = "KIND", hide_short_help = true)]
-    pub git: LinkedGit,
+    #[arg(long, global = true, help_heading = WALLS, value_enum, value_name = "KIND", hide_short_help = true)]
+    pub git: Option<LinkedGit>,
+    /// Let commands sign commits with the ssh-agent that SSH_AUTH_SOCK names
+    ///
+    /// `git commit -S` signs with the agent's first key, if user.signingKey names no other. The agent is asked for its keys and for
+    /// signatures of git, and for nothing else, so nobody can log in with it.
+    #[arg(long, global = true, help_heading = WALLS, hide_short_help = true)]
+    pub ssh_sign: bool,
     /// Choose the kernel walls around commands [default: require]
     ///
     /// `require` builds the best walls that the machine allows, and refuses commands if it allows none. `off` runs commands
@@ -307,7 +313,8 @@ impl TypedValueParser for NetworkParser {
 }
 
 /// `--git`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum LinkedGit {
     /// What git needs of it, if the repository names the directory in turn
     Auto,

@@ -138,25 +138,21 @@ fn announce(servers: &[(&str, &Server)], own_landlock: Option<u32>) {
     }
     for (name, server) in servers {
         let services = server.services();
+        let owner = if servers.len() > 1 { format!("{name}: ") } else { String::new() };
         if let Err(reason) = &services.journal
             && services.policy.roots().iter().any(Root::writable)
         {
-            let owner = if servers.len() > 1 { format!("{name}: ") } else { String::new() };
             tracing::info!("{owner}calls cannot be undone: {reason}");
         }
-    }
-    for (name, server) in servers {
-        let services = server.services();
-        let owner = if servers.len() > 1 { format!("{name}: ") } else { String::new() };
         let tier = services.commands.standing.tier.unwrap_or(Tier::Namespaces);
         for (is_warning, words) in linked_git::lines(&services.policy, tier) {
             if is_warning { tracing::warn!("{owner}{words}") } else { tracing::info!("{owner}{words}") }
         }
-    }
-    for (name, server) in servers {
-        if server.services().journal.as_ref().is_ok_and(|journal| journal.freezes()) {
-            let owner = if servers.len() > 1 { format!("{name}: ") } else { String::new() };
+        if services.journal.as_ref().is_ok_and(|journal| journal.freezes()) {
             tracing::info!("{owner}what programs outside the walls run stays as it is (--freeze-sinks)");
+        }
+        if services.commands.ssh_agent.is_some() {
+            tracing::info!("{owner}the ssh-agent signs for commands what git signs (--ssh-sign)");
         }
     }
     let own = own_landlock.map_or_else(|| "none".to_owned(), |version| format!("landlock {version}"));

@@ -15,13 +15,15 @@ use crate::cli::Sandbox;
 use crate::config::{Config, configure_git};
 use crate::egress::WARNING;
 use crate::exec::{BackgroundCommands, Launcher, Slots};
-use crate::gate::{Gate, JAVA_OPTIONS, NetLog, Script, Terms, TrustPlace, Watcher};
+use crate::gate::{GIT_SIGNS, Gate, JAVA_OPTIONS, NetLog, Script, SshAgent, Terms, TrustPlace, Watcher};
 use crate::hide::Hide;
 use crate::journal::Journal;
 use crate::limits;
 use crate::policy::{Hidden, Policy, Root};
 use crate::sandbox::explain::{gaps, refusal};
-use crate::sandbox::{Extent, Place, Plan, PlannedHide, PlannedRoot, Scratch, Tier, WallStatus, depot, is_inside};
+use crate::sandbox::{
+    Extent, Place, Plan, PlannedHide, PlannedRoot, Scratch, Tier, WallStatus, depot, is_inside, private_home,
+};
 use crate::secrets::open_log;
 use crate::text::reasons::reasons;
 use crate::tools::Commands;
@@ -70,12 +72,13 @@ pub fn start(config: &Config, policy: &Policy, journal: Option<&Arc<Journal>>, a
             );
         }
         match launch(config, policy, journal, account, tier, (&watchers, set.as_ref())) {
-            Ok(Launched { standing, launcher, gate, scratch }) => {
+            Ok(Launched { standing, launcher, gate, ssh_agent, scratch }) => {
                 let dir = scratch.as_fd().try_clone_to_owned().context("the private directory")?;
                 let (most, bytes) = (config.max_background_commands, config.background_output_bytes);
                 return Ok(Commands {
                     launcher: Some(launcher),
                     gate,
+                    ssh_agent,
                     background: Some(BackgroundCommands::new(dir, most, bytes)),
                     scratch: Some(scratch),
                     ..bounds(WallStatus { tried, ..standing })
@@ -161,6 +164,7 @@ struct Launched {
     standing: WallStatus,
     launcher: Launcher,
     gate: Option<Arc<Gate>>,
+    ssh_agent: Option<SshAgent>,
     scratch: Scratch,
 }
 
@@ -177,10 +181,11 @@ fn launch(
     let roots: Vec<&Path> = policy.roots().iter().map(Root::path).collect();
     let scratch = private_directory(config, &roots)?;
     scratch.link_in_home(&config.sandbox.home_links)?;
-    let plan = plan(config, policy, journal.map(AsRef::as_ref), tier, scratch.path())?;
+    let mut plan = plan(config, policy, journal.map(AsRef::as_ref), tier, scratch.path())?;
     if let Some(reason) = refusal(&plan, asked) {
         bail!(reason);
     }
+    let ssh_agent = ssh_agent(config, &mut plan, &scratch)?;
     let (launcher, ready) = Launcher::start(Path::new(OWN_PROGRAM), &plan)?;
     let launcher = launcher.noting(journal.cloned());
     let launcher =
@@ -218,7 +223,23 @@ fn launch(
         gaps: gaps(&plan, asked, ready.memory.as_ref()).into_iter().chain(ready.gaps).collect(),
         memory: ready.memory,
     };
-    Ok(Launched { standing, launcher, gate, scratch })
+    Ok(Launched { standing, launcher, gate, ssh_agent, scratch })
+}
+
+/// What signs for commands, of which their environment is told.
+fn ssh_agent(config: &Config, plan: &mut Plan, scratch: &Scratch) -> Result<Option<SshAgent>> {
+    let Some(socket) = &config.sandbox.ssh_agent else { return Ok(None) };
+    let home = match plan.tier {
+        Tier::Namespaces => PathBuf::from(private_home(plan)),
+        Tier::Landlock => bail!("--ssh-sign needs unix sockets, and this tier has none"),
+        Tier::Off => scratch.path().join("home"),
+    };
+    let agent = SshAgent::start(scratch, socket.clone())
+        .with_context(|| format!("--ssh-sign: the ssh-agent at `{}` (SSH_AUTH_SOCK)", socket.display()))?;
+    let (name, value) = SshAgent::variable(&home);
+    plan.environment.retain(|(known, _)| known.0 != name);
+    plan.environment.push(((&name).into(), (&value).into()));
+    Ok(Some(agent))
 }
 
 /// Who looks on at decisions about connections.
@@ -266,6 +287,9 @@ pub fn plan(config: &Config, policy: &Policy, journal: Option<&Journal>, tier: T
     let mut environment = sandbox.environment.clone();
     if linked_git::is_partly_writable(&roots) {
         configure_git(&mut environment, linked_git::GC.into_iter())?;
+    }
+    if sandbox.ssh_agent.is_some() {
+        configure_git(&mut environment, GIT_SIGNS.into_iter())?;
     }
     Ok(Plan {
         tier,

@@ -50,6 +50,8 @@ pub struct SandboxConfig {
     pub loopback_asked: bool,
     /// What commands get of repositories outside that allowed directories are work trees of.
     pub linked_git: LinkedGit,
+    /// The socket of the ssh-agent that signs for git.
+    pub ssh_agent: Option<PathBuf>,
     /// What one command is held to.
     pub limits: Limits,
     /// Whether a bound on the number of processes was asked for.
@@ -129,6 +131,7 @@ impl SandboxConfig {
             environment.extend(missing.into_iter().map(|(name, value)| (name.into(), value.into())));
         }
         credentials::stand_in(&mut environment, &credentials)?;
+        let ssh_agent = (options.ssh_sign || profile.ssh_sign).then(|| ssh_agent(world)).transpose()?;
         Ok(Self {
             mode,
             network,
@@ -137,7 +140,8 @@ impl SandboxConfig {
             secret_files,
             recording,
             loopback_asked,
-            linked_git: options.git,
+            linked_git: options.git.or(profile.git).unwrap_or(LinkedGit::Auto),
+            ssh_agent,
             limits: limits(options, profile),
             processes_asked: options.limit_processes.or(profile.limits.processes).is_some(),
             private_home,
@@ -152,6 +156,14 @@ impl SandboxConfig {
     pub fn asked<'a>(&self, protected: &'a [&'a Path]) -> Asked<'a> {
         Asked { protected, loopback: self.loopback_asked, processes: self.processes_asked }
     }
+}
+
+fn ssh_agent(world: &World) -> Result<PathBuf> {
+    let named = world.variable("SSH_AUTH_SOCK").map(PathBuf::from).filter(|path| path.is_absolute());
+    named.context(
+        "--ssh-sign: the variable SSH_AUTH_SOCK names no socket of an ssh-agent; start one with `eval $(ssh-agent)`, add a key \
+         with `ssh-add`, and start this program from there",
+    )
 }
 
 /// The command line, else the profile, else loopback; whether that was asked for in so many words; and the mock set that answers

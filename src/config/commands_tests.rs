@@ -55,6 +55,7 @@ fn nothing_said_is_the_careful_way() {
             recording: None,
             loopback_asked: false,
             linked_git: LinkedGit::Auto,
+            ssh_agent: None,
             limits: Limits { processes: Some(4096), oom_score_adj: 500, ..Limits::default() },
             processes_asked: false,
             private_home: true,

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::cli::{self, DeclaredCredential, Home, NetworkArg, Sandbox, Undo, UndoFull};
+use crate::cli::{self, DeclaredCredential, Home, LinkedGit, NetworkArg, Sandbox, Undo, UndoFull};
 use crate::limits::MAX_PROFILE_BYTES;
 use crate::text::nearest::nearest;
 
@@ -29,6 +29,11 @@ pub(super) struct Profile {
     pub(super) freeze_sinks: bool,
     /// As --hide (a list)
     pub(super) hide: Vec<String>,
+    /// As --git: `auto` or `none`
+    #[schemars(with = "String")]
+    pub(super) git: Option<LinkedGit>,
+    /// true is --ssh-sign
+    pub(super) ssh_sign: bool,
     /// As --sandbox
     #[schemars(with = "String")]
     pub(super) sandbox: Option<Sandbox>,

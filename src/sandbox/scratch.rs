@@ -92,6 +92,13 @@ impl Scratch {
         Ok(())
     }
 
+    /// Makes a directory in the home.
+    pub fn make_in_home(&self, name: &str) -> io::Result<OwnedFd> {
+        let place = Path::new("home").join(name);
+        mkdirat(&self.handle, &place, PRIVATE)?;
+        Ok(openat(&self.handle, &place, DIRECTORY, Mode::empty())?)
+    }
+
     /// A directory below their TMPDIR through which the server and a command exchange files. `kind` begins its name.
     pub fn lend(&self, kind: &str) -> io::Result<SharedDirectory> {
         SharedDirectory::make(&self.handle, kind)

@@ -8,7 +8,7 @@ use crate::calls::{Isolation, Reach};
 use crate::cancel::CancelToken;
 use crate::exec::{BackgroundCommands, Foreground, Launcher, Logs, Slots};
 use crate::fs::Writer;
-use crate::gate::Gate;
+use crate::gate::{Gate, SshAgent};
 use crate::journal::Journal;
 use crate::limits::{
     DEFAULT_COMMAND_TIMEOUT_SECS, KILL_GRACE_MS, MAX_COMMAND_TIMEOUT_SECS, MAX_PYTHON_SESSIONS, OUTPUT_CAP_BYTES,
@@ -93,6 +93,8 @@ pub struct Commands {
     pub launcher: Option<Launcher>,
     /// Who decides about their connections, if there are rules.
     pub gate: Option<Arc<Gate>>,
+    /// Signs what git signs, if the operator's ssh-agent is to.
+    pub ssh_agent: Option<SshAgent>,
     /// Holds the lock that says that the private directory of commands is in use.
     pub scratch: Option<Scratch>,
     /// Time limit of a command that asks for none.
@@ -117,6 +119,7 @@ impl Commands {
             standing: WallStatus::none(),
             launcher: None,
             gate: None,
+            ssh_agent: None,
             scratch: None,
             background: None,
             timeout: Duration::from_secs(DEFAULT_COMMAND_TIMEOUT_SECS),

@@ -21,6 +21,7 @@ mod protected;
 mod server;
 mod shell;
 mod sinks;
+mod ssh_sign;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -33,6 +33,9 @@ pub fn explain(options: &Options) -> Result<String> {
     for (_, words) in linked_git::lines(policy, plan.tier).into_iter().filter(|(is_warning, _)| *is_warning) {
         let _ = writeln!(text, "  {words}");
     }
+    if let Some(socket) = &config.sandbox.ssh_agent {
+        let _ = writeln!(text, "  the ssh-agent at {} signs what git signs (--ssh-sign)", socket.display());
+    }
     for path in policy.hidden_by_patterns().iter().flat_map(|hide| &hide.found.tracked) {
         let _ = writeln!(text, "  {}", in_history(path));
     }

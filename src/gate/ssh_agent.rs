@@ -1,0 +1,174 @@
+//! The operator's ssh-agent as commands have it: they can list its keys, and have it sign what git signs. Nobody can log in
+//! with such a signature, since what ssh signs to log in is of another form.
+//!
+//! Messages are those of draft-ietf-sshm-ssh-agent, signed data is of `PROTOCOL.sshsig` of OpenSSH.
+
+use std::ffi::OsString;
+use std::io::{self, Read as _, Write as _};
+use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustix::net::{Shutdown, shutdown};
+
+use crate::limits::{MAX_SSH_AGENT_BYTES, MAX_SSH_AGENT_CONNECTIONS, SSH_AGENT_TIMEOUT_SECS};
+use crate::sandbox::Scratch;
+
+/// Where the socket is below the private HOME of commands.
+const DIRECTORY: &str = ".ssh-agent";
+const SOCKET: &str = "socket";
+
+const REQUEST_IDENTITIES: u8 = 11;
+const SIGN_REQUEST: u8 = 13;
+/// `SSH_AGENT_FAILURE`, as a whole message.
+const FAILURE: [u8; 5] = [0, 0, 0, 1, 5];
+
+/// What stands before the namespace in what `ssh-keygen -Y sign` has signed.
+const SIGNED_DATA: &[u8] = b"SSHSIG";
+const NAMESPACE: &[u8] = b"git";
+
+/// What git is told, so that `git commit -S` signs with the agent's first key (git-config(1)).
+pub const GIT_SIGNS: [(&str, &str); 2] =
+    [("gpg.format", "ssh"), ("gpg.ssh.defaultKeyCommand", "sh -c 'printf key:: && ssh-add -L'")];
+
+/// Answers commands until it is dropped.
+#[derive(Debug)]
+pub struct SshAgent {
+    listening: OwnedFd,
+}
+
+impl SshAgent {
+    /// Listens in the private directory for what the agent at the socket `agent` may be asked. Its threads have what the calling
+    /// thread has.
+    pub fn start(scratch: &Scratch, agent: PathBuf) -> io::Result<Self> {
+        UnixStream::connect(&agent)?;
+        let directory = scratch.make_in_home(DIRECTORY)?;
+        // An address is shorter than a path can be (unix(7)).
+        let listener = UnixListener::bind(format!("/proc/self/fd/{}/{SOCKET}", directory.as_raw_fd()))?;
+        let listening = listener.as_fd().try_clone_to_owned()?;
+        std::thread::Builder::new().name("ssh-agent".to_owned()).spawn(move || serve(&listener, &agent.into()))?;
+        Ok(Self { listening })
+    }
+
+    /// The variable that leads programs to it, where the private HOME is `home`.
+    pub fn variable(home: &Path) -> (OsString, OsString) {
+        ("SSH_AUTH_SOCK".into(), home.join(DIRECTORY).join(SOCKET).into())
+    }
+}
+
+impl Drop for SshAgent {
+    fn drop(&mut self) {
+        // Ends the thread's accept(2); nothing else can fail here.
+        let _ = shutdown(&self.listening, Shutdown::Both);
+    }
+}
+
+fn serve(listener: &UnixListener, agent: &Arc<Path>) {
+    while let Ok((command, _)) = listener.accept() {
+        // Each connection's thread has one more.
+        if Arc::strong_count(agent) > MAX_SSH_AGENT_CONNECTIONS {
+            continue;
+        }
+        let agent = Arc::clone(agent);
+        let _ = std::thread::Builder::new().name("ssh-agent".to_owned()).spawn(move || pass_on(command, &agent));
+    }
+}
+
+/// One connection, until one of the two ends it, waits for too long or says what is no message.
+fn pass_on(mut command: UnixStream, agent: &Path) -> io::Result<()> {
+    let timeout = Some(Duration::from_secs(SSH_AGENT_TIMEOUT_SECS));
+    let mut agent = UnixStream::connect(agent)?;
+    for stream in [&command, &agent] {
+        stream.set_read_timeout(timeout)?;
+        stream.set_write_timeout(timeout)?;
+    }
+    loop {
+        let asked = message(&mut command)?;
+        if !may_be_asked(&asked[4..]) {
+            command.write_all(&FAILURE)?;
+            continue;
+        }
+        agent.write_all(&asked)?;
+        command.write_all(&message(&mut agent)?)?;
+    }
+}
+
+/// The next one, with its length before it.
+fn message(from: &mut UnixStream) -> io::Result<Vec<u8>> {
+    let mut whole = vec![0; 4];
+    from.read_exact(&mut whole)?;
+    let length = u32::from_be_bytes([whole[0], whole[1], whole[2], whole[3]]) as usize;
+    if length > MAX_SSH_AGENT_BYTES {
+        return Err(io::ErrorKind::InvalidData.into());
+    }
+    whole.resize(4 + length, 0);
+    from.read_exact(&mut whole[4..])?;
+    Ok(whole)
+}
+
+fn may_be_asked(message: &[u8]) -> bool {
+    match message.split_first() {
+        Some((&REQUEST_IDENTITIES, [])) => true,
+        Some((&SIGN_REQUEST, request)) => to_be_signed(request).is_some_and(is_of_git),
+        _ => false,
+    }
+}
+
+/// A request is a key, the data, and flags.
+fn to_be_signed(request: &[u8]) -> Option<&[u8]> {
+    let (_key, rest) = string(request)?;
+    let (data, flags) = string(rest)?;
+    (flags.len() == 4).then_some(data)
+}
+
+fn is_of_git(data: &[u8]) -> bool {
+    data.strip_prefix(SIGNED_DATA).and_then(string).is_some_and(|(namespace, _)| namespace == NAMESPACE)
+}
+
+/// A `string` of RFC 4251, section 5, and what follows it.
+fn string(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (length, rest) = bytes.split_first_chunk()?;
+    rest.split_at_checked(u32::from_be_bytes(*length) as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn framed(text: &[u8]) -> Vec<u8> {
+        [&(text.len() as u32).to_be_bytes(), text].concat()
+    }
+
+    fn signing(data: &[u8], flags: &[u8]) -> Vec<u8> {
+        [&[SIGN_REQUEST], &*framed(b"key"), &framed(data), flags].concat()
+    }
+
+    #[test]
+    fn keys_are_listed_and_what_git_signs_is_signed_and_nothing_else_is_passed_on() {
+        let data = |namespace: &[u8]| [SIGNED_DATA, &framed(namespace), &framed(b""), &framed(b"sha512")].concat();
+        // What ssh signs to log in begins with the identifier of the session: RFC 4252, section 7.
+        let login = [&*framed(&[7; 32]), &[50], &framed(b"me")].concat();
+        let cases: &[(&[u8], bool)] = &[
+            (&[REQUEST_IDENTITIES], true),
+            (&signing(&data(b"git"), &[0; 4]), true),
+            (&[REQUEST_IDENTITIES, 0], false),
+            (&signing(&data(b"file"), &[0; 4]), false),
+            (&signing(&data(b"git"), &[0; 3]), false),
+            (&signing(&data(b"git"), &[0; 5]), false),
+            (&signing(&login, &[0; 4]), false),
+            (&signing(b"SSHSIG", &[0; 4]), false),
+            (&signing(&[SIGNED_DATA, &[0, 0, 0, 9], b"git"].concat(), &[0; 4]), false),
+            // Lock, remove all, add a key, an extension.
+            (&[22, 0, 0, 0, 0], false),
+            (&[19], false),
+            (&[17], false),
+            (&[27], false),
+            (&[], false),
+        ];
+        for (message, expected) in cases {
+            assert_eq!(may_be_asked(message), *expected, "{message:?}");
+        }
+    }
+}
