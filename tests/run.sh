@@ -28,6 +28,7 @@ need() {
 packages='gcc libc6-dev' need 'a linker' sh -c 'command -v cc'
 packages='python3 python3-venv' need 'Python 3 with venv' python3 -c 'import ensurepip, venv'
 packages='curl' need curl command -v curl
+packages='git openssh-client' need 'git and ssh' sh -c 'command -v git && command -v ssh-agent'
 packages='nodejs npm' need 'Node.js with npm' sh -c 'command -v node && command -v npm'
 packages='golang-go' need Go command -v go
 packages='golang-github-lib-pq-dev golang-github-gomodule-redigo-dev golang-github-google-uuid-dev golang-golang-x-crypto-dev' \
