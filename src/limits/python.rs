@@ -83,3 +83,5 @@ pub const MAX_PACKAGES: usize = 100;
 pub const MAX_LISTED_FILES: usize = 1000;
 /// Directories below that of a session in which a module that was not found is looked for.
 pub const MAX_MODULE_PLACES: usize = 64;
+/// Pictures of a cell that its reply has; more are in files alone.
+pub const MAX_CELL_PICTURES: usize = 20;

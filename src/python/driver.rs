@@ -25,7 +25,8 @@ use crate::sandbox::{Place, RawString};
 /// What says that an interpreter is there, and reads the source then, with builtins that no cell can change.
 const BEGIN: &str = include_str!("driver/door.py");
 /// One text, in this order: what it stands on, what it runs.
-const SOURCE: &str = concat!(include_str!("driver/ground.py"), include_str!("driver/session.py"));
+const SOURCE: &str =
+    concat!(include_str!("driver/ground.py"), include_str!("driver/libraries.py"), include_str!("driver/session.py"));
 /// What it answers, which it reads when it is asked.
 const QUESTIONS: &str = include_str!("driver/questions.py");
 /// How it comes to a session, for one that waits for one.

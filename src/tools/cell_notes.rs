@@ -66,6 +66,16 @@ pub(super) fn hints(
                     .to_owned(),
             );
         }
+        if raised.name == "SyntaxError" && around.code.lines().any(|line| line.trim_end().ends_with('?')) {
+            hints.push("a ? behind a name is IPython's: inspect_object tells what an object is".to_owned());
+        }
+        if raised.name == "RuntimeError" && raised.value == "no running event loop" {
+            hints.push(
+                "the event loop runs while a cell awaits: put an `await` into this cell, such as `await asyncio.sleep(0)`; tasks \
+                 go on after it"
+                    .to_owned(),
+            );
+        }
         if raised.name == "EOFError" && raised.value.contains("EOF when reading a line") {
             hints.push("sessions have no input: put the values into the code instead of input()".to_owned());
         }

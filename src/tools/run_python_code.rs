@@ -13,14 +13,17 @@ use super::change_notes::changes_told;
 use super::command_notes::hidden_note;
 use super::python::{Open, absolute, has_network, host, note_written, seconds, session, shown};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
+use crate::documents::{Size, picture_size};
 use crate::error::Error;
 use crate::exec::Blocked;
 use crate::limits::{
-    CELL_GRACE_MS, DEFAULT_CELL_SECS, MAX_CELL_SECS, PYTHON_OUTPUT_CAP_BYTES, PYTHON_RESULT_CAP_BYTES,
+    CELL_GRACE_MS, DEFAULT_CELL_SECS, MAX_CELL_PICTURES, MAX_CELL_SECS, MAX_PICTURE_BYTES, MAX_PICTURE_SIDE,
+    PYTHON_OUTPUT_CAP_BYTES, PYTHON_RESULT_CAP_BYTES,
 };
 use crate::policy::{Touch, note};
 use crate::protocol::Content;
 use crate::python::{Bounds, News, Ran, Session, Shown, beginning_and_end, named};
+use crate::text::count::counted;
 
 pub struct RunPythonCode;
 
@@ -139,7 +142,12 @@ fn reply(
     let new_files = shown(context, session, changes.new.iter().map(|path| &**path));
     let modified_files = shown(context, session, changes.modified.iter().map(|path| &**path));
     note_written(context, session, &changes);
-    let images: Vec<Content> = cell.shown.iter_mut().flat_map(pictures).collect();
+    let mut images: Vec<Content> = cell.shown.iter_mut().flat_map(|shown| pictures(shown, &mut notes)).collect();
+    let more = images.len().saturating_sub(MAX_CELL_PICTURES);
+    if more > 0 {
+        images.truncate(MAX_CELL_PICTURES);
+        notes.push(format!("{} in their files alone", counted(more as u64, "more picture is", "more pictures are")));
+    }
     if let Some(partial) = changes.partial {
         notes.push(format!("new and modified files are not all told: {partial}"));
     }
@@ -261,14 +269,22 @@ fn owner(context: &Context<'_>, session: &Session, module: &str) -> Option<Strin
     owner.map(|owner| owner.name().to_owned())
 }
 
-/// Takes the pictures out of what was shown. What a session says is a picture need not be base64.
-fn pictures(shown: &mut Shown) -> Vec<Content> {
+/// Takes the pictures out of what was shown. What a session says is a picture need not be one, and a client may end a conversation
+/// over one that is large.
+fn pictures(shown: &mut Shown, notes: &mut Vec<String>) -> Vec<Content> {
     let mut found = Vec::new();
     for mime in ["image/png", "image/jpeg"] {
-        if let Some(data) = shown.data.remove(mime)
-            && STANDARD.decode(&data).is_ok()
-        {
-            found.push(Content::Image { data, mime: mime.to_owned() });
+        let Some(data) = shown.data.remove(mime) else { continue };
+        let bytes = STANDARD.decode(&data).unwrap_or_default();
+        match picture_size(&bytes) {
+            Some(size) if size.width.max(size.height) <= MAX_PICTURE_SIDE && bytes.len() <= MAX_PICTURE_BYTES => {
+                found.push(Content::Image { data, mime: mime.to_owned() });
+            }
+            Some(Size { width, height }) => notes.push(format!(
+                "{} has {width} x {height} pixels: read_file shows it scaled, and with `region` a part of it",
+                shown.files.first().map_or("a picture", |file| file)
+            )),
+            None => notes.push(format!("what was shown as {mime} is none")),
         }
     }
     found

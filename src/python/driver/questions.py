@@ -2,6 +2,8 @@
 
 MISSING = object()
 IMPORTS = re.compile(r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+)?import[ \t]+([\w., \t]+)", re.MULTILINE)
+KEYS = re.compile(r"([\w.]+)\[(['\"])([^'\"\]]*)$")
+MEMBERS = re.compile(r"^[ \t]*from[ \t]+([\w.]+)[ \t]+import[ \t]+(?:[\w \t,]*,[ \t]*)?(\w*)$")
 MADE = re.compile(r"\b(?:def|class|as|for|import)[ \t]+(\w+)|\b(\w+)[ \t]*=(?!=)")
 # Modules that do something when they are imported.
 EGGS = ("antigravity", "this", "idlelib", "turtledemo")
@@ -53,6 +55,12 @@ class Questions:
         return {"matches": matches[:MAX_MATCHES], "cursor_start": start, "cursor_end": cursor}
 
     def complete_plainly(self, code, before):
+        line = before.rpartition("\n")[2]
+        for pattern, names_in in ((KEYS, self.keys_in), (MEMBERS, self.members_of)):
+            found = pattern.search(line)
+            if found is not None:
+                part = found.groups()[-1]
+                return sorted(name for name in names_in(found) if name.startswith(part)), len(before) - len(part)
         token = re.search(r"[\w.]*$", before).group()
         start = len(before) - len(token)
         owner, dot, part = token.rpartition(".")
@@ -60,7 +68,7 @@ class Questions:
             value = self.look_up(owner, before)
             names = [] if value is MISSING else dir(value)
             start += len(owner) + 1
-        elif re.search(r"^\s*(?:import|from)\s+\w*$", before.rpartition("\n")[2]):
+        elif re.search(r"^\s*(?:import|from)\s+\w*$", line):
             names = self.modules()
         else:
             import keyword
@@ -72,6 +80,19 @@ class Questions:
         # What is private is offered to who begins to spell it.
         return [name for name in matches if part.startswith("_") or not name.startswith("_")], start
 
+    def keys_in(self, found):
+        value = self.look_up(found.group(1))
+        try:
+            # What IPython asks first.
+            keys = getattr(type(value), "_ipython_key_completions_", None) or type(value).keys
+            return [key for key in keys(value) if type(key) is str]
+        except Exception:
+            return []
+
+    def members_of(self, found):
+        module, part = self.module(found.group(1)), found.group(2)
+        return [] if module is MISSING else [name for name in dir(module) if part or not name.startswith("_")]
+
     def modules(self):
         """Names of what can be imported."""
         if self.importable is None:
@@ -81,9 +102,18 @@ class Questions:
             self.importable = set(known) | {found.name for found in pkgutil.iter_modules()}
         return self.importable | sys.modules.keys()
 
-    def imported(self, name, code):
-        """What a name is that the code itself imports, if that is there already or part of Python."""
+    def module(self, name):
+        """A module, if it is there already or part of Python."""
         known = getattr(sys, "stdlib_module_names", sys.builtin_module_names)
+        if name not in sys.modules and (name.partition(".")[0] not in known or name in EGGS):
+            return MISSING
+        try:
+            return importlib.import_module(name)
+        except Exception:
+            return MISSING
+
+    def imported(self, name, code):
+        """What a name is that the code itself imports."""
         for line in IMPORTS.finditer(code):
             package, names = line.groups()
             for one in names.split(","):
@@ -92,12 +122,11 @@ class Questions:
                 is_plain = not package and len(words) == 1
                 if not words or (words[0].partition(".")[0] if is_plain else words[-1]) != name:
                     continue
-                module = package or (name if is_plain else words[0])
-                if module not in sys.modules and (module.partition(".")[0] not in known or module in EGGS):
+                module = self.module(package or (name if is_plain else words[0]))
+                if module is MISSING:
                     continue
                 try:
-                    found = importlib.import_module(module)
-                    return getattr(found, words[0]) if package else found
+                    return getattr(module, words[0]) if package else module
                 except Exception:
                     continue
         return MISSING

@@ -47,10 +47,14 @@ class Session:
         # The number of the cell that runs, or 0.
         self.active = 0
         self.shown = 0
+        # The figures that this cell has shown.
+        self.drawn = []
         self.is_interrupted = False
         self.home = os.getcwd()
         self.since = 0.0
         self.loop = None
+        # Set when a request comes while tasks go on.
+        self.alarm = None
         # Read when somebody asks something.
         self.answers = None
         self.is_child = False
@@ -100,7 +104,7 @@ class Session:
         # The server counts what is beyond that.
         for media, form in forms(value).items() if self.shown <= MAX_SHOWN else ():
             if media in SUFFIXES:
-                content = form if issubclass(type(form), bytes) else str(form).encode()
+                content = form if issubclass(type(form), bytes) else unpacked(str(form), media)
                 files.append(self.save(content, SUFFIXES[media]))
                 if media != "image/svg+xml" and len(content) <= MAX_DATA_BYTES:
                     data[media] = binascii.b2a_base64(content, newline=False).decode()
@@ -137,24 +141,21 @@ class Session:
             self.names["_"] = value
             self.present("result", value)
 
-    def show_figures(self, *_arguments, **_options):
+    def show_figures(self):
+        """Shows the figures that are open, and closes them; not those that were shown as they are."""
         pyplot = sys.modules.get("matplotlib.pyplot")
-        if pyplot is None:
-            return
-        for number in pyplot.get_fignums():
+        for number in pyplot.get_fignums() if pyplot is not None else ():
             figure = pyplot.figure(number)
-            picture = io.BytesIO()
-            figure.savefig(picture, format="png", bbox_inches="tight")
+            if figure.stale or figure not in self.drawn:
+                self.present("display", figure)
             pyplot.close(figure)
-            self.present("display", Picture(picture.getvalue()))
-        pyplot.show = self.show_figures
 
     # Cells.
 
     def execute(self, request):
         self.cells += 1
         name, code = f"<cell {self.cells}>", request["code"]
-        error, self.shown, self.is_interrupted = None, 0, False
+        error, self.shown, self.drawn, self.is_interrupted = None, 0, [], False
         begin = PERF_COUNTER()
         self.since = MONOTONIC()
         try:
@@ -225,21 +226,31 @@ class Session:
     def run_cell(self, code, name):
         tree = compile(code, name, "exec", ONLY_AST)
         last = tree.body.pop() if tree.body and type(tree.body[-1]) is EXPRESSION_STATEMENT else None
-        if tree.body:
-            self.evaluate(compile(tree, name, "exec", TOP_LEVEL_AWAIT))
+        parts = [compile(tree, name, "exec", TOP_LEVEL_AWAIT)] if tree.body else []
         if last is not None:
-            value = self.evaluate(compile(EXPRESSION(last.value), name, "eval", TOP_LEVEL_AWAIT))
+            parts.append(compile(EXPRESSION(last.value), name, "eval", TOP_LEVEL_AWAIT))
+        if any(part.co_flags & CO_COROUTINE for part in parts):
+            value = self.run_in_loop(self.awaited(parts))
+        else:
+            for part in parts:
+                value = eval(part, self.names)
+        if last is not None:
             SYS["displayhook"](value)
 
-    def evaluate(self, compiled):
-        if not compiled.co_flags & CO_COROUTINE:
-            return eval(compiled, self.names)
+    async def awaited(self, parts):
+        for part in parts:
+            value = eval(part, self.names)
+            if part.co_flags & CO_COROUTINE:
+                value = await value
+        return value
+
+    def run_in_loop(self, work):
         import asyncio
 
         if self.loop is None or self.loop.is_closed():
             self.loop = asyncio.new_event_loop()
             asyncio.set_event_loop(self.loop)
-        task = self.loop.create_task(eval(compiled, self.names))
+        task = self.loop.create_task(work)
         try:
             return self.loop.run_until_complete(task)
         except KeyboardInterrupt:
@@ -249,6 +260,23 @@ class Session:
             except BaseException:
                 pass
             raise
+
+    async def asked(self):
+        """Waits for the next request, while tasks of earlier cells go on."""
+        import asyncio
+
+        self.alarm = asyncio.Event()
+        if self.queue.empty():
+            await self.alarm.wait()
+
+    def next_request(self):
+        loop = self.loop
+        if loop is not None and not loop.is_closed():
+            import asyncio
+
+            if asyncio.all_tasks(loop):
+                self.run_in_loop(self.asked())
+        return self.queue.get()
 
     def end_child(self, error):
         """A cell that forks comes back here twice; the child must not go on as a second session."""
@@ -273,6 +301,8 @@ class Session:
                 request = SCAN(line.decode(), 0)[0]
                 if request["op"] == "exec":
                     self.queue.put(request)
+                    if self.alarm is not None:
+                        self.loop.call_soon_threadsafe(self.alarm.set)
                 elif request["op"] in ("ping", "adopt"):
                     self.reply(request)
                 else:
@@ -315,7 +345,7 @@ class Session:
         while True:
             request = None
             try:
-                request = self.queue.get()
+                request = self.next_request()
                 self.execute(request)
             except BaseException as error:
                 # An interrupt that came too late for its cell, or what a signal handler of a cell has raised since.
@@ -339,19 +369,6 @@ class Session:
                 continue
         # Whoever waits for the cell hears at least that it is over.
         EXIT(1)
-
-
-class Picture:
-    """A figure that has been drawn."""
-
-    def __init__(self, png):
-        self.png = png
-
-    def _repr_png_(self):
-        return self.png
-
-    def __repr__(self):
-        return "<figure>"
 
 
 SYS, OWN = sys.__dict__, globals()
@@ -462,6 +479,7 @@ def begin():
     sys.argv = [""]
     sys.path[:0] = FIRST
     SESSION = Session(channel)
+    sys.meta_path.insert(0, Libraries())
     mark_threads()
     SESSION.serve()
 

@@ -1,5 +1,7 @@
 //! What a cell gives back.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
@@ -49,6 +51,8 @@ fn code_that_raises_is_a_result_that_says_where() {
     let ran = run(&mut server, "!ls\n");
     assert_eq!(ran["error"]["name"], "SyntaxError");
     assert!(ran["notes"][0].as_str().unwrap().starts_with("lines that begin with ! or %"), "{ran}");
+    let ran = run(&mut server, "len?");
+    assert_eq!(ran["notes"], json!(["a ? behind a name is IPython's: inspect_object tells what an object is"]));
     assert_eq!(run(&mut server, "import sys; sys.exit(3)")["error"]["name"], "SystemExit");
     let ran = run(&mut server, "input()");
     assert_eq!(ran["error"]["name"], "EOFError");
@@ -66,25 +70,102 @@ fn code_that_raises_is_a_result_that_says_where() {
 fn pictures_are_content_and_files_and_html_is_text() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
-    let code = "class Both:\n  def _repr_png_(self): return b'PNG'\n  def _repr_html_(self): return '<b>1</b>'\n  \
+    run(&mut server, &png());
+    let code = "class Both:\n  def _repr_png_(self): return PNG\n  def _repr_html_(self): return '<b>1</b>'\n  \
                 def __repr__(self): return 'both'\ndisplay('shown', 2)\nBoth()";
     let reply = server.call("run_python_code", json!({"code": code}));
     let ran = said(&reply);
     assert_eq!(ran["result"], "both");
     assert_eq!(ran.get("result_data"), None);
     assert_eq!(ran["displays"], json!([{"text/plain": "'shown'"}, {"text/plain": "2"}]));
-    assert_eq!(ran["outputs"], json!(["outputs/cell1-1.png"]));
-    assert_eq!(ran["new_files"], json!(["outputs/cell1-1.png"]));
-    assert_eq!(tree.read("work/outputs/cell1-1.png"), "PNG");
-    assert_eq!(reply.result()["content"][1], json!({"type": "image", "data": "UE5H", "mimeType": "image/png"}));
+    assert_eq!(ran["outputs"], json!(["outputs/cell2-1.png"]));
+    assert_eq!(ran["new_files"], json!(["outputs/cell2-1.png"]));
+    assert_eq!(std::fs::read(tree.path("work/outputs/cell2-1.png")).unwrap(), STANDARD.decode(DOT).unwrap());
+    assert_eq!(reply.result()["content"][1], json!({"type": "image", "data": DOT, "mimeType": "image/png"}));
     let bare = run(&mut server, "class Bare:\n  def _repr_html_(self): return '<b>1</b>'\nBare()");
     assert_eq!(bare["result_data"], json!({"text/html": "<b>1</b>"}));
-    // What is no picture is no content, whatever the session says.
+    // What is no picture is no content, whatever the session says, and what is too large for clients is none either.
     let reply = server.call(
         "run_python_code",
         json!({"code": "class No:\n  def _repr_mimebundle_(self): return {'image/png': 'x'}\n__import__('os').chdir('/tmp')\nNo()"}),
     );
-    assert_eq!(said(&reply)["outputs"], json!(["outputs/cell3-1.png"]));
+    assert_eq!(said(&reply)["outputs"], json!(["outputs/cell4-1.png"]));
+    assert_eq!(
+        (reply.all_texts().len(), &said(&reply)["notes"][0]),
+        (1, &json!("what was shown as image/png is none"))
+    );
+    let ran =
+        run(&mut server, "class Wide:\n  def _repr_png_(self): return PNG[:16] + b'\\0\\0\\x10\\0' + PNG[20:]\nWide()");
+    let note = "outputs/cell5-1.png has 4096 x 1 pixels: read_file shows it scaled, and with `region` a part of it";
+    assert_eq!(ran["notes"][0], note);
+    // As Jupyter's bundles have it.
+    let code =
+        format!("class Base64:\n  def _repr_png_(self): return '{DOT}'\n[display(Base64()) for _ in range(25)]\nNone");
+    let reply = server.call("run_python_code", json!({"code": code}));
+    let pictures =
+        reply.result()["content"].as_array().unwrap().iter().filter(|content| content["data"] == DOT).count();
+    assert_eq!((pictures, &said(&reply)["notes"][0]), (20, &json!("5 more pictures are in their files alone")));
+}
+
+/// A picture of one pixel.
+const DOT: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==";
+
+fn png() -> String {
+    format!("import base64\nPNG = base64.b64decode('{DOT}')")
+}
+
+/// What of matplotlib a session touches. `subplots` does what the first figure of a backend does.
+const FIGURE: &str = "class Figure:\n  stale = True\n  def savefig(self, file, **_): file.write(PNG)\n";
+const PYPLOT: &str = "import inspect\nfrom .figure import Figure\nopened = {}\ndef show(): pass\ndef get_fignums(): return list(opened)\n\
+    def figure(number): return opened[number]\ndef close(figure):\n  for number in [n for n, f in opened.items() if f is figure]: del opened[number]\n\
+    def subplots():\n  show.__signature__ = inspect.signature(close)\n  opened[len(opened) + 1] = figure = Figure()\n  return figure, None\n";
+/// What of IPython.
+const IPYTHON: &str = "def display(*_): print('not here')\n";
+
+#[test]
+fn figures_are_shown_once_however_they_are_shown() {
+    let tree = Tree::new();
+    tree.file("work/matplotlib/__init__.py", "").file("work/matplotlib/figure.py", format!("{}\n{FIGURE}", png()));
+    tree.file("work/matplotlib/pyplot.py", PYPLOT).file("work/IPython/__init__.py", "");
+    tree.file("work/IPython/core/__init__.py", "").file("work/IPython/core/display_functions.py", IPYTHON);
+    tree.file("work/IPython/display.py", "from IPython.core.display_functions import *");
+    let mut server = open(&tree, &[]);
+    let mut shown = |code: &str| {
+        let reply = server.call("run_python_code", json!({"code": code}));
+        assert_eq!(said(&reply).get("error"), None, "{code}");
+        assert_eq!(said(&reply)["stdout"], "", "{code}");
+        reply.result()["content"].as_array().unwrap().iter().filter(|content| content["type"] == "image").count()
+    };
+    let cells = [
+        ("import matplotlib.pyplot as plt", 0),
+        ("fig, ax = plt.subplots()", 1),
+        ("fig, ax = plt.subplots()\nfig", 1),
+        ("fig, ax = plt.subplots()\ndisplay(fig)\nplt.close(fig)", 1),
+        ("fig, ax = plt.subplots()\ndisplay(fig)\nfig.stale = True", 2),
+        ("plt.subplots()\nplt.show()\nplt.subplots()\nplt.show()", 2),
+        ("from IPython.display import display\nplt.subplots()\ndisplay(*map(plt.figure, plt.get_fignums()))", 1),
+    ];
+    for (code, pictures) in cells {
+        assert_eq!(shown(code), pictures, "{code}");
+    }
+}
+
+#[test]
+fn tasks_go_on_between_cells() {
+    let tree = Tree::new();
+    let mut server = open(&tree, &[]);
+    tree.fifo("work/gate");
+    let begin = "import asyncio, os\nasync def work():\n  for _ in range(3): await asyncio.sleep(0)\n  open('gate', 'w').close()\n\
+                 task = asyncio.create_task(work())\nawait asyncio.sleep(0)";
+    assert_eq!(run(&mut server, begin).get("error"), None);
+    // Opens when the task has come there.
+    assert_eq!(std::fs::read(tree.path("work/gate")).unwrap(), b"");
+    assert_eq!(result(&mut server, "await task\ntask.done()"), "True");
+    assert_eq!(result(&mut server, "asyncio.run(asyncio.sleep(0, 'own loop'))"), "'own loop'");
+    let ran = run(&mut server, "asyncio.create_task(work())");
+    let note = "the event loop runs while a cell awaits: put an `await` into this cell, such as `await asyncio.sleep(0)`; tasks go \
+                on after it";
+    assert_eq!((&ran["error"]["name"], &ran["notes"]), (&json!("RuntimeError"), &json!([note])));
 }
 
 #[test]

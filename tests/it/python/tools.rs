@@ -15,6 +15,17 @@ fn completion_and_inspection_count_characters() {
     assert_eq!(completed, json!({"matches": ["größe"], "cursor_start": 4, "cursor_end": 7}));
     let completed = said(&server.call("code_completion", json!({"code": "os.path.joi + 1", "cursor_pos": 11})));
     assert_eq!(completed, json!({"matches": ["join"], "cursor_start": 8, "cursor_end": 11}));
+    result(&mut server, "columns = {'alpha': 1, 'al': 2, 3: 4}");
+    let members = [
+        ("columns[\"al", json!(["al", "alpha"])),
+        ("x = columns['alp", json!(["alpha"])),
+        ("from os import sep, pathc", json!(["pathconf", "pathconf_names"])),
+        ("from nobody_has_this import pa", json!([])),
+    ];
+    for (code, matches) in members {
+        let completed = said(&server.call("code_completion", json!({"code": code, "cursor_pos": code.len()})));
+        assert_eq!(completed["matches"], matches, "{code}");
+    }
     let code = "import json as j\ndef twice(): pass\n";
     for (asked, matches) in [("twi", json!(["twice"])), ("j.dump", json!(["dump", "dumps"]))] {
         let cursor = (code.len() + asked.len()) as u64;
