@@ -75,8 +75,8 @@ pub trait Runner: ProjectTool {
         Some(changes.packages(project, |file| compiled.is_source(file)))
     }
 
-    /// What the project's test script says of how its tests are run, and notes on what of it is done.
-    fn script(&self, context: &RunContext<'_>, project: &Path) -> (TestScript, Vec<String>) {
+    /// What the project's test script says of how its tests are run, notes on what of it is done, and what is left out.
+    fn script(&self, context: &RunContext<'_>, project: &Path) -> (TestScript, Vec<String>, Option<String>) {
         let of_node = self.language() == Some(Language::JavaScript);
         if of_node { javascript::script(context, project, self.name()) } else { Default::default() }
     }

@@ -81,7 +81,8 @@ fn heading(text: &mut String, report: &TestReport) {
     let told: Vec<_> = told.into_iter().chain(faults).collect();
     let version = report.runner.version.as_deref().map(|version| format!(" {version}")).unwrap_or_default();
     let name = report.runner.name.0;
-    let _ = writeln!(text, "{status}: {} ({name}{version}, {})", told.join(", "), seconds(report.duration_ms));
+    let less = if report.left_out.is_empty() { "" } else { "; some is left out" };
+    let _ = writeln!(text, "{status}: {} ({name}{version}, {}{less})", told.join(", "), seconds(report.duration_ms));
 }
 
 /// The same and how many others there are like it.

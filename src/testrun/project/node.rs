@@ -85,6 +85,12 @@ pub fn find(disk: AllowedDisk<'_>, from: &Path, package: &str, program: &str) ->
     None
 }
 
+/// The nearest directory of such programs.
+pub fn programs(disk: AllowedDisk<'_>, from: &Path) -> Option<String> {
+    let mut dirs = disk.upwards(from).map(|dir| dir.join("node_modules/.bin"));
+    dirs.find(|dir| disk.names(dir).is_some())?.to_str().map(str::to_owned)
+}
+
 /// The same, or how to get it.
 pub fn program(disk: AllowedDisk<'_>, from: &Path, package: &str, program: &str) -> ToolProgram {
     match find(disk, from, package, program) {

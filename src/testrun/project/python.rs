@@ -7,7 +7,7 @@ use super::language::Language;
 use super::signs::{LOOKED_AT, ProjectLevel, Sign, SignWeight};
 
 /// Where a project has its virtual environment.
-const VENVS: [&str; 2] = [".venv", "venv"];
+const VENVS: [&str; 3] = [".venv", "venv", "env"];
 
 /// Where Python has its tests.
 const TEST_DIRS: [&str; 2] = ["tests", "test"];

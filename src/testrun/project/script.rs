@@ -1,48 +1,51 @@
-//! What a project's test script says beside the runner: the environment and the configuration that its tests are meant for.
+//! What a project's test script says beside the runner: the environment and the options that its tests are meant for.
 
-/// A test script of `package.json`, as far as it is one plain command.
+/// A test script of `package.json`, as far as it is a plain command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TestScript {
     /// Variables that it sets.
     pub environment: Vec<(String, String)>,
-    /// The configuration that it names.
-    pub config: Option<String>,
-    /// Of what it says, what is not done: words of it.
-    pub unheeded: Vec<String>,
+    /// Options of Node.
+    pub node: Vec<String>,
+    /// Options of the runner, and what else it is given.
+    pub options: Vec<String>,
+    /// What of the script is not done.
+    pub unheeded: Option<String>,
 }
 
-/// Options that change nothing of which tests there are and what they do: the run has its own reporter, and no coverage.
-const PLAIN: [&str; 22] = [
+/// What a run says itself: it has its own reporter, no coverage, and goes to its end once.
+const OF_A_RUN: [&str; 13] = [
+    "-w",
     "--bail",
-    "--cache",
-    "--ci",
-    "--clearMocks",
-    "--color",
-    "--colors",
     "--coverage",
-    "--detectOpenHandles",
-    "--maxWorkers",
-    "--no-cache",
-    "--no-color",
+    "--collectCoverage",
     "--no-coverage",
     "--no-watch",
-    "--passWithNoTests",
     "--reporter",
     "--reporters",
     "--run",
-    "--runInBand",
-    "--silent",
-    "--verbose",
+    "--ui",
     "--watch",
     "--watchAll",
+    "--watchman",
 ];
+/// Of these, those that may have a value behind them.
+const WITH_A_VALUE: [&str; 3] = ["--bail", "--reporter", "--reporters"];
 
-/// What a script says for a runner of Node. Of one that is more than one plain command, or does not run it, nothing is
-/// heeded.
+/// What a script says for a runner of Node: of commands that follow each other, the one that runs it.
 pub fn read(script: &str, runner: &str) -> TestScript {
-    let nothing = || TestScript { unheeded: vec![script.trim().to_owned()], ..TestScript::default() };
-    let Some(words) = words(script) else { return nothing() };
-    let mut words = words.into_iter().peekable();
+    let parts: Vec<&str> = script.split("&&").map(str::trim).collect();
+    let found: Vec<Option<TestScript>> = parts.iter().map(|part| plain(part, runner)).collect();
+    if found.iter().flatten().count() != 1 {
+        return TestScript { unheeded: Some(script.trim().to_owned()), ..TestScript::default() };
+    }
+    let others: Vec<&str> = parts.iter().zip(&found).filter(|(_, own)| own.is_none()).map(|(part, _)| *part).collect();
+    let unheeded = (!others.is_empty()).then(|| others.join(" && "));
+    TestScript { unheeded, ..found.into_iter().flatten().next().unwrap_or_default() }
+}
+
+fn plain(script: &str, runner: &str) -> Option<TestScript> {
+    let mut words = words(script)?.into_iter().peekable();
     let mut found = TestScript::default();
     while let Some(word) = words.next_if(|word| is_start(word)) {
         if let Some((name, value)) = word.split_once('=') {
@@ -51,31 +54,24 @@ pub fn read(script: &str, runner: &str) -> TestScript {
     }
     if words.next_if(|word| word == "node").is_some() {
         while let Some(option) = words.next_if(|word| word.starts_with('-')) {
-            found.unheeded.push(format!("node {option}"));
+            found.node.push(option);
         }
     }
-    let is_runner = |program: &String| {
-        let name = program.rsplit('/').next().unwrap_or(program);
-        name.split('.').next() == Some(runner)
-    };
-    if !words.next().as_ref().is_some_and(is_runner) {
-        return nothing();
+    let program = words.next()?;
+    let name = program.rsplit('/').next().unwrap_or(&program);
+    if name.split('.').next() != Some(runner) {
+        return None;
     }
+    words.next_if(|word| matches!(&**word, "run" | "watch"));
     while let Some(word) = words.next() {
-        let (option, value) =
-            word.split_once('=').map_or((&*word, None), |(name, value)| (name, Some(value.to_owned())));
-        match option {
-            "-c" | "--config" => found.config = value.or_else(|| words.next()),
-            "run" | "watch" | "-i" | "-w" => {}
-            _ if PLAIN.contains(&option) || option.starts_with("--coverage.") => {
-                if matches!(option, "--reporter" | "--reporters" | "--maxWorkers") && value.is_none() {
-                    words.next_if(|word| !word.starts_with('-'));
-                }
-            }
-            _ => found.unheeded.push(word),
+        let (option, value) = word.split_once('=').map_or((&*word, None), |(name, value)| (name, Some(value)));
+        if !OF_A_RUN.contains(&option) && !option.starts_with("--coverage.") {
+            found.options.push(word);
+        } else if WITH_A_VALUE.contains(&option) && value.is_none() {
+            words.next_if(|word| !word.starts_with('-'));
         }
     }
-    found
+    Some(found)
 }
 
 /// What may stand before the program: an assignment, or what only takes assignments or finds the program.
@@ -117,34 +113,42 @@ mod tests {
 
     use super::*;
 
-    fn of(script: &str, runner: &str) -> (Vec<String>, Option<String>, Vec<String>) {
-        let TestScript { environment, config, unheeded } = read(script, runner);
-        (environment.into_iter().map(|(name, value)| format!("{name}={value}")).collect(), config, unheeded)
-    }
-
-    fn texts(texts: &[&str]) -> Vec<String> {
-        texts.iter().map(|text| (*text).to_owned()).collect()
+    fn of(script: &str, runner: &str) -> [String; 3] {
+        let TestScript { environment, node, options, unheeded } = read(script, runner);
+        assert_eq!(unheeded, None, "{script}");
+        let variables: Vec<String> = environment.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        [variables, node, options].map(|words| words.join(" "))
     }
 
     #[test]
-    fn a_plain_command_is_heeded() {
-        let config = |name: &str| Some(name.to_owned());
-        assert_eq!(of("MODE=full vitest run", "vitest"), (texts(&["MODE=full"]), None, vec![]));
+    fn a_plain_command_is_taken_over() {
+        assert_eq!(of("MODE=full vitest run --typecheck", "vitest"), ["MODE=full", "", "--typecheck"]);
         assert_eq!(
-            of("cross-env NODE_OPTIONS='--a --b' npx jest -c e2e.config.js --ci --reporters x", "jest"),
-            (texts(&["NODE_OPTIONS=--a --b"]), config("e2e.config.js"), vec![])
+            of(
+                "cross-env NODE_OPTIONS='--a --b' npx jest -c e2e.config.js --env jsdom --ci --reporters x --bail 1",
+                "jest"
+            ),
+            ["NODE_OPTIONS=--a --b", "", "-c e2e.config.js --env jsdom --ci"]
         );
-        assert_eq!(of("vitest --config=v.ts --coverage.enabled", "vitest"), (vec![], config("v.ts"), vec![]));
-        assert_eq!(of("./node_modules/.bin/jest", "jest"), (vec![], None, vec![]));
+        assert_eq!(
+            of("vitest --globals --coverage.enabled --project unit src", "vitest")[2],
+            "--globals --project unit src"
+        );
+        assert_eq!(of("./node_modules/.bin/jest", "jest"), ["", "", ""]);
+        assert_eq!(of("node --x node_modules/jest/bin/jest.js --watch", "jest"), ["", "--x", ""]);
     }
 
     #[test]
-    fn what_is_not_heeded_is_told() {
-        let unheeded = |script, runner| of(script, runner).2;
-        assert_eq!(unheeded("vitest run --project unit", "vitest"), ["--project", "unit"]);
-        assert_eq!(unheeded("node --x node_modules/jest/bin/jest.js", "jest"), ["node --x"]);
-        for script in ["tsc && A=1 jest", "A=$B jest", "mocha", "A=\"x jest", "A=1", ""] {
-            assert_eq!(of(script, "jest"), (vec![], None, texts(&[script])));
+    fn of_commands_in_a_row_the_runner_is_taken_over() {
+        let found = read("tsc && A=1 jest --ci && echo done", "jest");
+        assert_eq!((found.options, found.unheeded), (vec!["--ci".to_owned()], Some("tsc && echo done".to_owned())));
+    }
+
+    #[test]
+    fn nothing_is_taken_over_of_what_is_no_plain_command() {
+        for script in ["jest && jest", "tsc; jest", "A=$B jest", "mocha", "A=\"x jest", "A=1", ""] {
+            let nothing = TestScript { unheeded: Some(script.to_owned()), ..TestScript::default() };
+            assert_eq!(read(script, "jest"), nothing);
         }
     }
 }

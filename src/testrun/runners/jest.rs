@@ -27,7 +27,7 @@ impl ProjectTool for Jest {
 
 impl Runner for Jest {
     fn plan(&self, wanted: &WantedRun<'_>) -> Result<RunPlan, TestrunError> {
-        let mut plan = RunPlan::of(wanted);
+        let mut plan = javascript::program(wanted, None);
         plan.report_by(wanted, REPORTER);
         plan.argv.extend([
             format!("--reporters={}/{}", wanted.place, REPORTER.0),

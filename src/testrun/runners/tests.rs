@@ -155,11 +155,14 @@ fn go_tests_packages() {
 #[test]
 fn what_the_test_script_says_is_done() {
     let environment = vec![("MODE".to_owned(), "a b".to_owned())];
-    let script = TestScript { environment, config: Some("e2e.ts".to_owned()), unheeded: Vec::new() };
-    for runner in [&Vitest as &dyn Runner, &Jest] {
-        let line = line(&plan(runner, "x", &[], &TestSelection::All, None, &script));
-        assert!(line.starts_with("exec env MODE='a b' REPLAY_TEST_REPORT=/tmp/r/report x "), "{line}");
-        assert!(line.contains(" --config=e2e.ts"), "{line}");
+    let (node, options) = (vec!["--x".to_owned()], vec!["--config=e2e.ts".to_owned()]);
+    let script = TestScript { environment, node, options, unheeded: None };
+    for (runner, begins) in
+        [(&Vitest as &dyn Runner, "run --config=e2e.ts --reporter="), (&Jest, "--config=e2e.ts --reporters=")]
+    {
+        let line = line(&plan(runner, "node", &[], &TestSelection::All, None, &script));
+        let begins = format!("exec env MODE='a b' REPLAY_TEST_REPORT=/tmp/r/report node --x {begins}");
+        assert!(line.starts_with(&begins), "{line}");
     }
 }
 

@@ -31,10 +31,9 @@ impl ProjectTool for Vitest {
 
 impl Runner for Vitest {
     fn plan(&self, wanted: &WantedRun<'_>) -> Result<RunPlan, TestrunError> {
-        let mut plan = RunPlan::of(wanted);
+        let mut plan = javascript::program(wanted, Some("run"));
         plan.report_by(wanted, REPORTER);
         plan.argv.extend([
-            "run".to_owned(),
             format!("--reporter={}/{}", wanted.place, REPORTER.0),
             // For the log, and last: one that fails keeps those behind it from hearing of the end.
             "--reporter=default".to_owned(),

@@ -105,11 +105,21 @@ fn the_test_script_says_how_tests_are_run() {
         let reply = server.call("run_tests", json!({"runner": "vitest"}));
         assert_eq!(structured(&reply)["status"], "passed", "{}", reply.text());
         let arguments = tree.read("work/node_modules/arguments");
-        let config = arguments.lines().find_map(|word| word.strip_prefix("--config=").map(str::to_owned));
-        (tree.read("work/mode"), config, reply.text().contains("which is not done: `"))
+        let options: Vec<&str> = arguments.lines().take_while(|word| !word.starts_with("--reporter=")).collect();
+        (
+            tree.read("work/mode"),
+            options.join(" "),
+            reply.text().lines().find(|line| line.starts_with("LEFT OUT")).map(str::to_owned),
+        )
     };
-    assert_eq!(told("MODE='a b' vitest run -c e2e.ts"), ("a b".to_owned(), Some("e2e.ts".to_owned()), false));
-    assert_eq!(told("MODE=x vitest run && echo"), (String::new(), None, true));
+    let told_of = |mode: &str, options: &str, left_out: Option<&str>| {
+        (mode.to_owned(), options.to_owned(), left_out.map(str::to_owned))
+    };
+    assert_eq!(told("MODE='a b' vitest run -c e2e.ts --globals"), told_of("a b", "run -c e2e.ts --globals", None));
+    let left_out = "LEFT OUT what the test script of package.json says: `echo`";
+    assert_eq!(told("MODE=x vitest run && echo"), told_of("x", "run", Some(left_out)));
+    let left_out = "LEFT OUT what the test script of package.json says: `echo; vitest`";
+    assert_eq!(told("echo; vitest"), told_of("", "run", Some(left_out)));
 }
 
 #[test]
