@@ -24,6 +24,7 @@ fn plan(tier: Tier) -> Plan {
         system: vec!["/usr".into(), "/home/me/.cargo/bin".into()],
         public: Vec::new(),
         scratch: "/tmp/scratch".into(),
+        cache: None,
         private_home: true,
         environment: [("LANG", "C"), ("MY_TOKEN", "hidden"), ("RUSTUP_HOME", "/home/me/.rustup")]
             .map(|(name, value)| (name.into(), value.into()))

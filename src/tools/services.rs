@@ -16,7 +16,7 @@ use crate::limits::{
 };
 use crate::policy::Policy;
 use crate::python::Sessions;
-use crate::sandbox::{Scratch, Tier, WallStatus};
+use crate::sandbox::{Cache, Scratch, Tier, WallStatus};
 use crate::search::memory::Memory;
 use crate::testrun::History;
 
@@ -95,6 +95,8 @@ pub struct Commands {
     pub gate: Option<Arc<Gate>>,
     /// Holds the lock that says that the private directory of commands is in use.
     pub scratch: Option<Scratch>,
+    /// Where caches of commands outlive the server, and no file tool looks.
+    pub cache: Option<Cache>,
     /// Time limit of a command that asks for none.
     pub timeout: Duration,
     /// Largest time limit that a call may ask for.
@@ -118,6 +120,7 @@ impl Commands {
             launcher: None,
             gate: None,
             scratch: None,
+            cache: None,
             background: None,
             timeout: Duration::from_secs(DEFAULT_COMMAND_TIMEOUT_SECS),
             max_timeout: Duration::from_secs(MAX_COMMAND_TIMEOUT_SECS),
