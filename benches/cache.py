@@ -19,9 +19,9 @@ from stdio_client import Client
 NPM = {
     "package.json": '{"name":"trial","version":"1.0.0","dependencies":{"express":"4.21.2","typescript":"5.6.3","eslint":"8.57.1"}}',
 }
-PIP = {"requirements.txt": "requests==2.32.3\nflask==3.0.3\npytest==8.3.3\n"}
+PIP = {"requirements.txt": "--no-binary PyYAML\nPyYAML==6.0.2\ndocopt==0.6.2\nflask==3.0.3\n"}
 CARGO = {
-    "Cargo.toml": '[package]\nname = "trial"\nversion = "0.1.0"\nedition = "2021"\n\n[dependencies]\nserde_json = "1"\nregex = "1"\nurl = "2"\n',
+    "Cargo.toml": '[package]\nname = "trial"\nversion = "0.1.0"\nedition = "2021"\n\n[dependencies]\nserde_json = "1"\nsemver = "1"\nbytes = "1"\nlog = "0.4"\n',
     "src/main.rs": "fn main() {}\n",
 }
 GO = {
@@ -33,7 +33,7 @@ GO = {
 # Name, files, what is made before (a lock file), and what is timed.
 ROWS = [
     ("npm ci", NPM, "npm install --package-lock-only --no-audit --no-fund", "npm ci --no-audit --no-fund"),
-    ("pip install", PIP, "true", "python3 -m venv env && env/bin/pip install -q -r requirements.txt"),
+    ("pip install", PIP, "true", "python3 -m pip install -q --target packages -r requirements.txt"),
     ("cargo fetch", CARGO, "cargo generate-lockfile", "cargo fetch --locked"),
     ("cargo build", CARGO, "cargo generate-lockfile", "cargo build --locked"),
     ("go build", GO, "go mod tidy", "go build"),

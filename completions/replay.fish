@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_replay_global_optspecs
-    string join \n mcp-server mock= record= allow= allow-read= allow-write= sandbox-profile= protect= unprotect= freeze-sinks hide= git= sandbox= network= allow-network allow-net= deny-net= credential= for= net= net-log= isolation= shell= env= home= git-identity= system= no-toolchains limit-processes= limit-file-bytes= limit-cpu-secs= limit-memory-bytes= limit-open-files= command-timeout-secs= max-command-timeout-secs= output-cap-bytes= max-commands= max-background-commands= background-output-bytes= undo= undo-mib= undo-days= undo-full= undo-skip= max-python-sessions= python-idle-timeout-secs= no-python-spare tools= errors= no-fsync memory-mib= search-memory-mib= max-line-bytes= stall-timeout-secs= log-level= http= stdio token-file= tls-cert= tls-key= allow-origin= allow-host= max-connections= client-timeout-secs= max-sessions= session-idle-secs= rate-limit= rate-burst= max-calls= audit= audit-key= audit-previous= otlp-endpoint= h/help V/version
+    string join \n mcp-server mock= record= allow= allow-read= allow-write= sandbox-profile= protect= unprotect= freeze-sinks hide= git= sandbox= network= allow-network allow-net= deny-net= credential= for= net= net-log= isolation= shell= env= home= cache= cache-mib= git-identity= system= no-toolchains limit-processes= limit-file-bytes= limit-cpu-secs= limit-memory-bytes= limit-open-files= command-timeout-secs= max-command-timeout-secs= output-cap-bytes= max-commands= max-background-commands= background-output-bytes= undo= undo-mib= undo-days= undo-full= undo-skip= max-python-sessions= python-idle-timeout-secs= no-python-spare tools= errors= no-fsync memory-mib= search-memory-mib= max-line-bytes= stall-timeout-secs= log-level= http= stdio token-file= tls-cert= tls-key= allow-origin= allow-host= max-connections= client-timeout-secs= max-sessions= session-idle-secs= rate-limit= rate-burst= max-calls= audit= audit-key= audit-previous= otlp-endpoint= h/help V/version
 end
 
 function __fish_replay_needs_command
@@ -64,6 +64,8 @@ complete -c replay -n "__fish_replay_needs_command" -l shell -d 'Run commands in
 complete -c replay -n "__fish_replay_needs_command" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_needs_command" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_needs_command" -l cache -d 'Keep the caches of package managers in this directory when the server ends' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_needs_command" -l cache-mib -d 'Keep so many MiB of these caches (8192 by default); those that were not used for longest go first' -r
 complete -c replay -n "__fish_replay_needs_command" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
 complete -c replay -n "__fish_replay_needs_command" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_needs_command" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
@@ -182,6 +184,8 @@ complete -c replay -n "__fish_replay_using_subcommand call" -l shell -d 'Run com
 complete -c replay -n "__fish_replay_using_subcommand call" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand call" -l cache -d 'Keep the caches of package managers in this directory when the server ends' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand call" -l cache-mib -d 'Keep so many MiB of these caches (8192 by default); those that were not used for longest go first' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand call" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
@@ -267,6 +271,8 @@ complete -c replay -n "__fish_replay_using_subcommand tools" -l shell -d 'Run co
 complete -c replay -n "__fish_replay_using_subcommand tools" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand tools" -l cache -d 'Keep the caches of package managers in this directory when the server ends' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand tools" -l cache-mib -d 'Keep so many MiB of these caches (8192 by default); those that were not used for longest go first' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand tools" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
@@ -355,6 +361,8 @@ complete -c replay -n "__fish_replay_using_subcommand bench" -l shell -d 'Run co
 complete -c replay -n "__fish_replay_using_subcommand bench" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand bench" -l cache -d 'Keep the caches of package managers in this directory when the server ends' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand bench" -l cache-mib -d 'Keep so many MiB of these caches (8192 by default); those that were not used for longest go first' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand bench" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
@@ -460,6 +468,8 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l cache -d 'Keep the caches of package managers in this directory when the server ends' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l cache-mib -d 'Keep so many MiB of these caches (8192 by default); those that were not used for longest go first' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
@@ -553,6 +563,8 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l cache -d 'Keep the caches of package managers in this directory when the server ends' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l cache-mib -d 'Keep so many MiB of these caches (8192 by default); those that were not used for longest go first' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
@@ -637,6 +649,8 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l cache -d 'Keep the caches of package managers in this directory when the server ends' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l cache-mib -d 'Keep so many MiB of these caches (8192 by default); those that were not used for longest go first' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
@@ -721,6 +735,8 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l cache -d 'Keep the caches of package managers in this directory when the server ends' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l cache-mib -d 'Keep so many MiB of these caches (8192 by default); those that were not used for longest go first' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
@@ -806,6 +822,8 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l cache -d 'Keep the caches of package managers in this directory when the server ends' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l cache-mib -d 'Keep so many MiB of these caches (8192 by default); those that were not used for longest go first' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
@@ -894,6 +912,8 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l cache -d 'Keep the caches of package managers in this directory when the server ends' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l cache-mib -d 'Keep so many MiB of these caches (8192 by default); those that were not used for longest go first' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
@@ -978,6 +998,8 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l cache -d 'Keep the caches of package managers in this directory when the server ends' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l cache-mib -d 'Keep so many MiB of these caches (8192 by default); those that were not used for longest go first' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
@@ -1069,6 +1091,8 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l cache -d 'Keep the caches of package managers in this directory when the server ends' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l cache-mib -d 'Keep so many MiB of these caches (8192 by default); those that were not used for longest go first' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
@@ -1161,6 +1185,8 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l cache -d 'Keep the caches of package managers in this directory when the server ends' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l cache-mib -d 'Keep so many MiB of these caches (8192 by default); those that were not used for longest go first' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
@@ -1252,6 +1278,8 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l cache -d 'Keep the caches of package managers in this directory when the server ends' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l cache-mib -d 'Keep so many MiB of these caches (8192 by default); those that were not used for longest go first' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
@@ -1338,6 +1366,8 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l cache -d 'Keep the caches of package managers in this directory when the server ends' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l cache-mib -d 'Keep so many MiB of these caches (8192 by default); those that were not used for longest go first' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
@@ -1423,6 +1453,8 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l cache -d 'Keep the caches of package managers in this directory when the server ends' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l cache-mib -d 'Keep so many MiB of these caches (8192 by default); those that were not used for longest go first' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
@@ -1509,6 +1541,8 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l cache -d 'Keep the caches of package managers in this directory when the server ends' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l cache-mib -d 'Keep so many MiB of these caches (8192 by default); those that were not used for longest go first' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
@@ -1600,6 +1634,8 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_se
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l cache -d 'Keep the caches of package managers in this directory when the server ends' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l cache-mib -d 'Keep so many MiB of these caches (8192 by default); those that were not used for longest go first' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
@@ -1688,6 +1724,8 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l cache -d 'Keep the caches of package managers in this directory when the server ends' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l cache-mib -d 'Keep so many MiB of these caches (8192 by default); those that were not used for longest go first' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
@@ -1772,6 +1810,8 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l cache -d 'Keep the caches of package managers in this directory when the server ends' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l cache-mib -d 'Keep so many MiB of these caches (8192 by default); those that were not used for longest go first' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
@@ -1856,6 +1896,8 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l cache -d 'Keep the caches of package managers in this directory when the server ends' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l cache-mib -d 'Keep so many MiB of these caches (8192 by default); those that were not used for longest go first' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
@@ -1944,6 +1986,8 @@ complete -c replay -n "__fish_replay_using_subcommand why" -l shell -d 'Run comm
 complete -c replay -n "__fish_replay_using_subcommand why" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand why" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand why" -l cache -d 'Keep the caches of package managers in this directory when the server ends' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand why" -l cache-mib -d 'Keep so many MiB of these caches (8192 by default); those that were not used for longest go first' -r
 complete -c replay -n "__fish_replay_using_subcommand why" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
 complete -c replay -n "__fish_replay_using_subcommand why" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand why" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
@@ -2029,6 +2073,8 @@ complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l cache -d 'Keep the caches of package managers in this directory when the server ends' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l cache-mib -d 'Keep so many MiB of these caches (8192 by default); those that were not used for longest go first' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
@@ -2116,6 +2162,8 @@ complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subco
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l cache -d 'Keep the caches of package managers in this directory when the server ends' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l cache-mib -d 'Keep so many MiB of these caches (8192 by default); those that were not used for longest go first' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
@@ -2201,6 +2249,8 @@ complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subco
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l cache -d 'Keep the caches of package managers in this directory when the server ends' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l cache-mib -d 'Keep so many MiB of these caches (8192 by default); those that were not used for longest go first' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
@@ -2288,6 +2338,8 @@ complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l cache -d 'Keep the caches of package managers in this directory when the server ends' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l cache-mib -d 'Keep so many MiB of these caches (8192 by default); those that were not used for longest go first' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
@@ -2390,6 +2442,8 @@ complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l cache -d 'Keep the caches of package managers in this directory when the server ends' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l cache-mib -d 'Keep so many MiB of these caches (8192 by default); those that were not used for longest go first' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
@@ -2476,6 +2530,8 @@ complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l cache -d 'Keep the caches of package managers in this directory when the server ends' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l cache-mib -d 'Keep so many MiB of these caches (8192 by default); those that were not used for longest go first' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
@@ -2561,6 +2617,8 @@ complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l cache -d 'Keep the caches of package managers in this directory when the server ends' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l cache-mib -d 'Keep so many MiB of these caches (8192 by default); those that were not used for longest go first' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
@@ -2646,6 +2704,8 @@ complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l cache -d 'Keep the caches of package managers in this directory when the server ends' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l cache-mib -d 'Keep so many MiB of these caches (8192 by default); those that were not used for longest go first' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
@@ -2737,6 +2797,8 @@ complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_se
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l cache -d 'Keep the caches of package managers in this directory when the server ends' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l cache-mib -d 'Keep so many MiB of these caches (8192 by default); those that were not used for longest go first' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
@@ -2829,6 +2891,8 @@ complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l cache -d 'Keep the caches of package managers in this directory when the server ends' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l cache-mib -d 'Keep so many MiB of these caches (8192 by default); those that were not used for longest go first' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
@@ -2915,6 +2979,8 @@ complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l cache -d 'Keep the caches of package managers in this directory when the server ends' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l cache-mib -d 'Keep so many MiB of these caches (8192 by default); those that were not used for longest go first' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
@@ -3001,6 +3067,8 @@ complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l cache -d 'Keep the caches of package managers in this directory when the server ends' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l cache-mib -d 'Keep so many MiB of these caches (8192 by default); those that were not used for longest go first' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
@@ -3090,6 +3158,8 @@ complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l cache -d 'Keep the caches of package managers in this directory when the server ends' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l cache-mib -d 'Keep so many MiB of these caches (8192 by default); those that were not used for longest go first' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
@@ -3181,6 +3251,8 @@ complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l cache -d 'Keep the caches of package managers in this directory when the server ends' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l cache-mib -d 'Keep so many MiB of these caches (8192 by default); those that were not used for longest go first' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
@@ -3270,6 +3342,8 @@ complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l cache -d 'Keep the caches of package managers in this directory when the server ends' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l cache-mib -d 'Keep so many MiB of these caches (8192 by default); those that were not used for longest go first' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
@@ -3368,6 +3442,8 @@ complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l cache -d 'Keep the caches of package managers in this directory when the server ends' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l cache-mib -d 'Keep so many MiB of these caches (8192 by default); those that were not used for longest go first' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
@@ -3458,6 +3534,8 @@ complete -c replay -n "__fish_replay_using_subcommand health" -l shell -d 'Run c
 complete -c replay -n "__fish_replay_using_subcommand health" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand health" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand health" -l cache -d 'Keep the caches of package managers in this directory when the server ends' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand health" -l cache-mib -d 'Keep so many MiB of these caches (8192 by default); those that were not used for longest go first' -r
 complete -c replay -n "__fish_replay_using_subcommand health" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
 complete -c replay -n "__fish_replay_using_subcommand health" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand health" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
@@ -3542,6 +3620,8 @@ complete -c replay -n "__fish_replay_using_subcommand generate" -l shell -d 'Run
 complete -c replay -n "__fish_replay_using_subcommand generate" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand generate" -l cache -d 'Keep the caches of package managers in this directory when the server ends' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand generate" -l cache-mib -d 'Keep so many MiB of these caches (8192 by default); those that were not used for longest go first' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand generate" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r

@@ -81,6 +81,19 @@ fn what_was_asked_for_is_told_from_what_is_so_anyway() {
 }
 
 #[test]
+fn a_cache_is_for_a_private_home() {
+    let cache = |flags: &[&str], profile| good(flags, profile).cache.map(|cache| (cache.dir, cache.bytes >> 20));
+    assert_eq!(cache(&[], r#"{"limits": {"cache_mib": 2}}"#), None);
+    assert_eq!(cache(&[], r#"{"cache": "c"}"#), Some(("/here/c".into(), 8192)));
+    let typed = ["--cache", "/d", "--cache-mib", "1"];
+    assert_eq!(cache(&typed, r#"{"cache": "c", "limits": {"cache_mib": 2}}"#), Some(("/d".into(), 1)));
+    let none = "--cache is for the private HOME of commands, and with --sandbox off or --home read-only they have none";
+    for more in [["--sandbox", "off"], ["--home", "read-only"]] {
+        assert_eq!(wrong(&[&typed[..], &more].concat(), "{}"), none);
+    }
+}
+
+#[test]
 fn the_command_line_beats_the_profile() {
     let mode = |flags: &[&str], profile| good(flags, profile).mode;
     assert_eq!(mode(&[], r#"{"sandbox": "landlock"}"#), Sandbox::Landlock);

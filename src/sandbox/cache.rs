@@ -11,15 +11,15 @@
 
 use std::ffi::{CStr, CString};
 use std::fs::File;
-use std::io::{ErrorKind, Read as _, Write as _};
+use std::io::{Read as _, Write as _};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rustix::fs::{
-    AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, ResolveFlags, Stat, flock, fstat, mkdirat, openat,
-    openat2, renameat, statat, unlinkat,
+    AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, ResolveFlags, Stat, chmodat, flock, fstat, mkdirat,
+    openat, openat2, renameat, statat, unlinkat,
 };
 use rustix::io::Errno;
 
@@ -79,6 +79,8 @@ impl Cache {
         }
         claim(&dir, owner).map_err(|reason| refused(&reason))?;
         make(&dir, SHOWN.as_bytes()).step_with(step)?;
+        // A command may have taken the rights away; to put something else there it would need some on what is above.
+        chmodat(&dir, SHOWN, PRIVATE, AtFlags::empty()).step_with(step)?;
         let cache = Self { path: std::fs::canonicalize(path).step_with(step)?, dir, bytes };
         cache.trim(Instant::now() + Duration::from_millis(SWEEP_MS), false);
         let shown = cache.shown().step_with(step)?;
@@ -164,7 +166,7 @@ impl Cache {
                 break;
             }
             if renameat(&shown, &tool.name, &gone, &tool.name).is_err() {
-                remove(&shown, &tool.name, None);
+                remove(&shown, &tool.name, Some(until));
                 let _ = unlinkat(&shown, &tool.name, AtFlags::empty());
             }
             left = left.saturating_sub(tool.bytes);
@@ -194,15 +196,12 @@ fn claim(dir: &OwnedFd, owner: &str) -> Result<(), String> {
     // Of two that find none, one writes it.
     flock(&file, FlockOperation::LockExclusive).map_err(|errno| failed(errno.into()))?;
     let mut file = File::from(file);
-    let mut found = String::new();
-    match (&mut file).take(MAX_TAG_BYTES).read_to_string(&mut found) {
-        Err(error) if error.kind() != ErrorKind::InvalidData => return Err(failed(error)),
-        _ => {}
-    }
+    let mut found = Vec::new();
+    (&mut file).take(MAX_TAG_BYTES).read_to_end(&mut found).map_err(failed)?;
     if found.is_empty() {
         return file.write_all(text.as_bytes()).map_err(failed);
     }
-    if found != text {
+    if found != text.as_bytes() {
         return Err(format!(
             "its {TAG} says that it is not the cache of {}; give each token a directory of its own (`cache` in its line), or delete this \
              one",
@@ -246,9 +245,11 @@ fn count(shown: &OwnedFd, until: Instant) -> rustix::io::Result<(Vec<Tool>, bool
             continue;
         }
         let mut tool = Tool { name: entry.file_name().to_owned(), bytes: 0, used_secs: 0 };
-        is_all &= tool.count(shown.as_fd(), until).unwrap_or_else(|_| {
-            // What nobody can look through is no cache.
-            (tool.bytes, tool.used_secs) = (u64::MAX, 0);
+        is_all &= tool.count(shown.as_fd(), until).unwrap_or_else(|errno| {
+            // What nobody can look through is no cache. What is gone was somebody's who uses it now.
+            if errno != Errno::NOENT {
+                (tool.bytes, tool.used_secs) = (u64::MAX, 0);
+            }
             true
         });
         tools.push(tool);
