@@ -3,7 +3,7 @@
 //! Commands see `caches` in it and nothing else, so none of them can take the lock, or forge what says whose it is:
 //!
 //! - `CACHEDIR.TAG` (<https://bford.info/cachedir/>) says that all of it may be deleted, and of which token it is;
-//! - `caches` holds one directory for each tool, as the directory of XDG_CACHE_HOME does;
+//! - `caches` holds one directory for each tool, as the directory of `XDG_CACHE_HOME` does;
 //! - `gone` holds what is being deleted.
 //!
 //! Every launcher holds a shared lock on the directory (flock(2)). What is too much is deleted only while nobody does.

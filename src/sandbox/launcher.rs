@@ -225,7 +225,9 @@ impl Launcher {
         let _ = rustix::stdio::dup2_stderr(rustix::stdio::stdout());
         drop(server);
         ground.remove();
-        cache.map(Cache::leave);
+        if let Some(cache) = cache {
+            cache.leave();
+        }
     }
 }
 

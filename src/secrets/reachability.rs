@@ -148,6 +148,11 @@ impl Reach {
         Ok(())
     }
 
+    /// Fails where file tools, or other commands, could reach the cache of a server's commands.
+    pub fn keeps_cache_apart(&self, services: &Services) -> Result<()> {
+        services.commands.cache.iter().try_for_each(|cache| self.keeps_apart("--cache", cache.path()))
+    }
+
     /// The first symbolic link on the way to `path` that lies in an allowed directory.
     fn link_of_an_agent(&self, path: &Path) -> Result<Option<PathBuf>> {
         let roots: Vec<Id> = self.roots.iter().filter_map(|root| id(root)).collect();

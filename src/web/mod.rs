@@ -30,7 +30,7 @@ use crate::limits::{
     HTTP_SESSION_IDLE_SECS, MAX_HTTP_CALLS, MAX_HTTP_CONNECTIONS, MAX_HTTP_SESSIONS, RESERVED_OPEN_FILES,
 };
 use crate::policy::{Pins, Policy, Root};
-use crate::sandbox::{Cache, Tier};
+use crate::sandbox::Tier;
 use crate::secrets::{Reach, Secrets};
 use crate::server::{Ledger, Observer, Recent, Server, Service, Session, Traced, Way};
 use crate::telemetry::Tracer;
@@ -122,8 +122,7 @@ pub fn prepare(
     settings.tracer.clone_from(&tracer);
     let system = config.sandbox.system.iter().map(|seen| seen.path.clone());
     let reach = Reach::of(cores.iter().map(|(_, server)| server.services()), system);
-    let caches = cores.iter().filter_map(|(_, server)| server.services().commands.cache.as_ref());
-    caches.map(Cache::path).try_for_each(|cache| reach.keeps_apart("--cache", cache))?;
+    cores.iter().try_for_each(|(_, server)| reach.keeps_cache_apart(server.services()))?;
     secrets.kept_from(&reach)?;
     let roster = Roster::new(tenants);
     let mut provisioning = Provisioning {

@@ -16,7 +16,7 @@ use crate::cli::Options;
 use crate::compose::{private_directory, server_beside};
 use crate::config::{Config, TokenEntry};
 use crate::policy::{Hidden, Pins, Root};
-use crate::sandbox::{Cache, Scratch, ScratchHold};
+use crate::sandbox::{Scratch, ScratchHold};
 use crate::secrets::{Reach, Secrets};
 use crate::server::{Ledger, Server};
 use crate::telemetry::Tracer;
@@ -103,8 +103,7 @@ impl Provisioning {
         // Those that come later have to have some as well; a restart shares it out anew.
         config.search_memory_bytes = self.search_memory_bytes / 2;
         let server = server_beside(&config, self.budget.account(), &mut self.pins)?;
-        let cache = server.services().commands.cache.as_ref().map(Cache::path);
-        let apart = cache.map_or(Ok(()), |cache| others.keeps_apart("--cache", cache));
+        let apart = others.keeps_cache_apart(server.services());
         let admitted = apart.and_then(|()| self.check(&config, entry, &server, secrets));
         if admitted.is_err() {
             LeftBehind(Arc::clone(&server)).remove();
