@@ -465,6 +465,10 @@ pub const MAX_ETC_DEPTH: usize = 16;
 pub const MAX_REMOVED_LEVELS: usize = 64;
 /// How long the start of a server may be held up by private directories of others that were killed, in milliseconds.
 pub const SWEEP_MS: u64 = 1000;
+/// What of caches of package managers stays when a server ends, where nothing is said, in MiB.
+pub const DEFAULT_CACHE_MIB: u64 = 8192;
+/// How long the end of a server may look for what of them is too much, in milliseconds; nobody waits for that.
+pub const CACHE_SWEEP_MS: u64 = 20_000;
 /// Most entries of `/etc` that get a rule of their own.
 pub const MAX_PUBLIC_ENTRIES: usize = 4096;
 /// Files and directories looked at to find them.

@@ -15,8 +15,8 @@ use serde::{Deserialize, Deserializer};
 
 use super::help::{COMMANDS as OF_COMMANDS, DIRECTORIES, LIMITS, SERVER, WALLS};
 use super::ranges::{
-    COMMANDS, CPU_SECS, FILE_BYTES, MEMORY_BYTES, MEMORY_MIB, OPEN_FILES, OUTPUT_BYTES, PROCESSES, SEARCH_MEMORY_MIB,
-    TIMEOUT_SECS,
+    CACHE_MIB, COMMANDS, CPU_SECS, FILE_BYTES, MEMORY_BYTES, MEMORY_MIB, OPEN_FILES, OUTPUT_BYTES, PROCESSES,
+    SEARCH_MEMORY_MIB, TIMEOUT_SECS,
 };
 use super::{CredentialArgs, Isolation, PythonArgs, UndoArgs};
 use crate::egress::SETS;
@@ -141,6 +141,15 @@ pub struct Options {
     /// Choose HOME of commands [default: private]
     #[arg(long, global = true, help_heading = WALLS, value_enum, value_name = "KIND", hide_short_help = true)]
     pub home: Option<Home>,
+    /// Keep the caches of package managers in this directory when the server ends
+    ///
+    /// It is made if it does not exist, and must lie outside the allowed directories. Commands alone use it, as ~/.cache, ~/.npm and their
+    /// like. What one command leaves there later ones run. So give each trust a directory of its own.
+    #[arg(long, global = true, help_heading = WALLS, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub cache: Option<PathBuf>,
+    /// Keep so many MiB of these caches (8192 by default); those that were not used for longest go first
+    #[arg(long, global = true, help_heading = WALLS, value_name = "MIB", value_parser = CACHE_MIB.parser(), hide_short_help = true)]
+    pub cache_mib: Option<u64>,
     /// Set author and committer of the commits that commands make, as `NAME <MAIL>`
     #[arg(long, global = true, help_heading = WALLS, value_name = "IDENTITY", hide_short_help = true)]
     pub git_identity: Option<String>,

@@ -39,6 +39,8 @@ pub const IDLE_SECS: Range = Range { min: 1, max: 30 * 86_400 };
 pub const TIMEOUT_SECS: Range = Range { min: 1, max: 86_400 };
 /// Up to a TiB.
 pub const UNDO_MIB: Range = Range { min: 1, max: 1024 * 1024 };
+/// Up to a TiB.
+pub const CACHE_MIB: Range = Range { min: 1, max: 1024 * 1024 };
 /// Up to ten years.
 pub const UNDO_DAYS: Range = Range { min: 1, max: 3650 };
 /// 1 PiB: more is a slip of the finger.

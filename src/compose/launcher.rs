@@ -12,17 +12,18 @@ use crate::calls::sets::DEFAULT_DIRECTORY;
 use crate::calls::{Loaded, load};
 use crate::cancel::CancelToken;
 use crate::cli::Sandbox;
-use crate::config::{Config, configure_git};
+use crate::config::{CacheConfig, Config, configure_git};
 use crate::egress::WARNING;
 use crate::exec::{BackgroundCommands, Launcher, Slots};
 use crate::gate::{GIT_SIGNS, Gate, JAVA_OPTIONS, NetLog, Script, SshAgent, Terms, TrustPlace, Watcher};
 use crate::hide::Hide;
 use crate::journal::Journal;
 use crate::limits;
-use crate::policy::{Hidden, Policy, Root};
+use crate::policy::{Hidden, LinkedRepository, Policy, Root};
 use crate::sandbox::explain::{gaps, refusal};
+use crate::sandbox::toolchains::CACHE_VARIABLE;
 use crate::sandbox::{
-    Extent, Place, Plan, PlannedHide, PlannedRoot, Scratch, Tier, WallStatus, depot, is_inside, private_home,
+    Cache, Extent, Place, Plan, PlannedHide, PlannedRoot, Scratch, Tier, WallStatus, depot, is_inside, private_home,
 };
 use crate::secrets::open_log;
 use crate::text::reasons::reasons;
@@ -56,6 +57,7 @@ pub fn start(config: &Config, policy: &Policy, journal: Option<&Arc<Journal>>, a
         Sandbox::Landlock => &[Tier::Landlock],
         Sandbox::Off => &[Tier::Off],
     };
+    let cache = cache(config, policy)?;
     let (watchers, set) = (watchers(config)?, recording(config, policy, account)?);
     let mut tried = Vec::new();
     for &tier in tiers {
@@ -71,7 +73,7 @@ pub fn start(config: &Config, policy: &Policy, journal: Option<&Arc<Journal>>, a
                 not_namespaces(tier, &tried)
             );
         }
-        match launch(config, policy, journal, account, tier, (&watchers, set.as_ref())) {
+        match launch(config, policy, journal, account, tier, (&watchers, set.as_ref(), cache.as_ref())) {
             Ok(Launched { standing, launcher, gate, ssh_agent, scratch }) => {
                 let dir = scratch.as_fd().try_clone_to_owned().context("the private directory")?;
                 let (most, bytes) = (config.max_background_commands, config.background_output_bytes);
@@ -81,6 +83,7 @@ pub fn start(config: &Config, policy: &Policy, journal: Option<&Arc<Journal>>, a
                     ssh_agent,
                     background: Some(BackgroundCommands::new(dir, most, bytes)),
                     scratch: Some(scratch),
+                    cache,
                     ..bounds(WallStatus { tried, ..standing })
                 });
             }
@@ -174,14 +177,15 @@ fn launch(
     journal: Option<&Arc<Journal>>,
     account: &Account,
     tier: Tier,
-    (watchers, set): (&[Arc<dyn Watcher>], Option<&Loaded>),
+    (watchers, set, cache): (&[Arc<dyn Watcher>], Option<&Loaded>, Option<&Cache>),
 ) -> Result<Launched> {
     let protected: Vec<&Path> = policy.protected_by_operator().collect();
     let asked = config.sandbox.asked(&protected);
     let roots: Vec<&Path> = policy.roots().iter().map(Root::path).collect();
     let scratch = private_directory(config, &roots)?;
     scratch.link_in_home(&config.sandbox.home_links)?;
-    let mut plan = plan(config, policy, journal.map(AsRef::as_ref), tier, scratch.path())?;
+    scratch.link_in_home(&cache.map(Cache::links).unwrap_or_default())?;
+    let mut plan = plan(config, policy, journal.map(AsRef::as_ref), tier, (scratch.path(), cache))?;
     if let Some(reason) = refusal(&plan, asked) {
         bail!(reason);
     }
@@ -242,6 +246,22 @@ fn ssh_agent(config: &Config, plan: &mut Plan, scratch: &Scratch) -> Result<Opti
     Ok(Some(agent))
 }
 
+/// Opens the directory of `--cache`, which has nothing to do with an allowed one: commands would see more of that, or file tools of it.
+fn cache(config: &Config, policy: &Policy) -> Result<Option<Cache>> {
+    let Some(CacheConfig { dir, bytes }) = &config.sandbox.cache else { return Ok(None) };
+    let linked = policy.linked().iter().map(LinkedRepository::outermost);
+    if let Some(root) =
+        policy.roots().iter().map(Root::path).chain(linked).find(|root| dir.starts_with(root) || root.starts_with(dir))
+    {
+        bail!(
+            "--cache `{}` and the allowed directory `{}` lie in one another; put the cache elsewhere, such as below ~/.cache",
+            dir.display(),
+            root.display()
+        );
+    }
+    Ok(Some(Cache::open(dir, &config.undo.tenant, *bytes)?))
+}
+
 /// Who looks on at decisions about connections.
 fn watchers(config: &Config) -> Result<Vec<Arc<dyn Watcher>>> {
     let path = config.net_log.as_deref().filter(|_| !config.sandbox.rules.is_empty());
@@ -278,7 +298,13 @@ fn script(config: &Config, set: &Loaded, launcher: &Launcher, account: &Account)
 }
 
 /// What the launcher is told for one tier. Fails when an allowed directory cannot be looked at any more.
-pub fn plan(config: &Config, policy: &Policy, journal: Option<&Journal>, tier: Tier, scratch: &Path) -> Result<Plan> {
+pub fn plan(
+    config: &Config,
+    policy: &Policy,
+    journal: Option<&Journal>,
+    tier: Tier,
+    (scratch, cache): (&Path, Option<&Cache>),
+) -> Result<Plan> {
     let sandbox = &config.sandbox;
     let mut roots: Vec<_> = policy.roots().iter().map(planned).collect::<Result<_>>()?;
     roots.extend(linked_git::planned(policy, tier)?);
@@ -290,6 +316,12 @@ pub fn plan(config: &Config, policy: &Policy, journal: Option<&Journal>, tier: T
     }
     if sandbox.ssh_agent.is_some() {
         configure_git(&mut environment, GIT_SIGNS.into_iter())?;
+    }
+    if let Some(root) = cache.map(Cache::root).transpose()? {
+        if environment.iter().all(|(name, _)| name != CACHE_VARIABLE) {
+            environment.push((CACHE_VARIABLE.into(), root.place.path.as_path().into()));
+        }
+        roots.push(root);
     }
     Ok(Plan {
         tier,
@@ -303,6 +335,7 @@ pub fn plan(config: &Config, policy: &Policy, journal: Option<&Journal>, tier: T
         system: sandbox.system.iter().map(|seen| (&seen.path).into()).collect(),
         public: Vec::new(),
         scratch: scratch.into(),
+        cache: cache.map(Cache::planned).transpose()?,
         private_home: sandbox.private_home,
         environment: environment.iter().map(|(name, value)| (name.into(), value.into())).collect(),
         limits: sandbox.limits.clone(),

@@ -95,6 +95,7 @@ pub fn server_beside(config: &Config, account: Account, pins: &mut Pins) -> Resu
     let system = config.sandbox.system.iter().map(|seen| seen.path.clone());
     let reach = secrets::Reach::of(std::iter::once(&services), system);
     config.sandbox.secret_files.iter().try_for_each(|file| reach.keeps_apart("--credential", file))?;
+    reach.keeps_cache_apart(&services)?;
     let logs = !config.sandbox.rules.is_empty() && services.commands.launcher.is_some();
     config.net_log.iter().filter(|_| logs).try_for_each(|path| reach.keeps_apart("--net-log", path))?;
     Ok(Server::new(registry, services, config.errors))

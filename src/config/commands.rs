@@ -65,8 +65,17 @@ pub struct SandboxConfig {
     pub system: Vec<Visible>,
     /// Links to make in the private home (where, below it) to something in `system`.
     pub home_links: Vec<(PathBuf, PathBuf)>,
+    /// Where caches of package managers outlive the server.
+    pub cache: Option<CacheConfig>,
     /// Why commands are refused whatever walls there are; `None` when the walls decide.
     pub refused: Option<String>,
+}
+
+/// Where caches of package managers outlive the server, and how much of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CacheConfig {
+    pub dir: PathBuf,
+    pub bytes: u64,
 }
 
 /// What of the process this depends on.
@@ -100,13 +109,15 @@ impl SandboxConfig {
         credentials.iter().try_for_each(|one| own(OsStr::new(&one.name)))?;
         let home = options.home.or(profile.home).unwrap_or(Home::Private);
         let private_home = mode != Sandbox::Off && home == Home::Private;
+        let cache = cache(options, profile, world, private_home)?;
+        let has_network = network == Network::Host || !hosts.is_empty() || recording.is_some();
         let roots = true_roots(grants);
         let usual = usual_system(profile)?;
         let mut found = Toolchains::default();
         if mode != Sandbox::Off {
             let wanted = !options.no_toolchains && profile.toolchains.unwrap_or(usual);
             if let Some(home) = world.home().filter(|_| wanted) {
-                found = toolchains(world, &home, private_home && network != Network::Host);
+                found = toolchains(world, &home, private_home && !has_network && cache.is_none());
             }
             found.system.splice(0..0, system(options, profile, world, usual)?);
             if !private_home {
@@ -125,7 +136,7 @@ impl SandboxConfig {
             (_, true) => &[],
         };
         environment.extend(kept.iter().filter_map(|name| Some((name.into(), world.variable(name)?))));
-        if network != Network::Host && hosts.is_empty() && recording.is_none() {
+        if !has_network {
             let unset = |(name, _): &&(&str, &str)| environment.iter().all(|(known, _)| known != name);
             let missing: Vec<_> = WITHOUT_NETWORK.iter().filter(unset).collect();
             environment.extend(missing.into_iter().map(|(name, value)| (name.into(), value.into())));
@@ -146,6 +157,7 @@ impl SandboxConfig {
             processes_asked: options.limit_processes.or(profile.limits.processes).is_some(),
             private_home,
             environment,
+            cache,
             refused: refused(profile, mode, &found.system),
             home_links: found.home_links,
             system: found.system,
@@ -236,6 +248,15 @@ fn limits(options: &Options, profile: &Profile) -> Limits {
         open_files: options.limit_open_files.or(profile.open_files),
         oom_score_adj: limits::COMMAND_OOM_SCORE_ADJ,
     }
+}
+
+fn cache(options: &Options, profile: &Profile, world: &World, private_home: bool) -> Result<Option<CacheConfig>> {
+    let Some(dir) = options.cache.as_ref().or(profile.cache.as_ref()) else { return Ok(None) };
+    if !private_home {
+        bail!("--cache is for the private HOME of commands, and with --sandbox off or --home read-only they have none");
+    }
+    let mib = options.cache_mib.or(profile.limits.cache_mib).unwrap_or(limits::DEFAULT_CACHE_MIB);
+    Ok(Some(CacheConfig { dir: absolute(&world.here, dir), bytes: mib * 1024 * 1024 }))
 }
 
 /// Whether commands see what they usually see of the system.

@@ -62,6 +62,7 @@ fn nothing_said_is_the_careful_way() {
             environment: environment.map(|(name, value)| (name.into(), value.into())).collect(),
             system: system.to_vec(),
             home_links: Vec::new(),
+            cache: None,
             refused: None,
         }
     );
@@ -78,6 +79,19 @@ fn what_was_asked_for_is_told_from_what_is_so_anyway() {
     assert_eq!(asked(&["--network", "none", "--limit-processes", "100"], r#"{"network": "loopback"}"#), (false, true));
     // The default by another name.
     assert_eq!(asked(&[], r#"{"allow_network": false}"#), (false, false));
+}
+
+#[test]
+fn a_cache_is_for_a_private_home() {
+    let cache = |flags: &[&str], profile| good(flags, profile).cache.map(|cache| (cache.dir, cache.bytes >> 20));
+    assert_eq!(cache(&[], r#"{"limits": {"cache_mib": 2}}"#), None);
+    assert_eq!(cache(&[], r#"{"cache": "c"}"#), Some(("/here/c".into(), 8192)));
+    let typed = ["--cache", "/d", "--cache-mib", "1"];
+    assert_eq!(cache(&typed, r#"{"cache": "c", "limits": {"cache_mib": 2}}"#), Some(("/d".into(), 1)));
+    let none = "--cache is for the private HOME of commands, and with --sandbox off or --home read-only they have none";
+    for more in [["--sandbox", "off"], ["--home", "read-only"]] {
+        assert_eq!(wrong(&[&typed[..], &more].concat(), "{}"), none);
+    }
 }
 
 #[test]

@@ -69,6 +69,9 @@ pub struct TokenEntry {
     /// Instead of `--credential` and `--for`.
     #[serde(default, deserialize_with = "stated", skip_serializing_if = "Option::is_none")]
     pub credentials: Option<Vec<DeclaredCredential>>,
+    /// Where caches of its commands are kept, as with `--cache`, absolute.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache: Option<PathBuf>,
     /// Sets of tools of its own, as with `--tools`.
     #[serde(default, deserialize_with = "stated", skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<String>>,
@@ -180,6 +183,9 @@ impl TokenEntry {
         }
         if let Some(relative) = self.allow.iter().flatten().find(|path| path.is_relative()) {
             bail!("`{}` allows `{}`, which is not absolute", self.name, relative.display());
+        }
+        if let Some(relative) = self.cache.iter().find(|path| path.is_relative()) {
+            bail!("`cache` of `{}` is `{}`, which is not absolute", self.name, relative.display());
         }
         if let Some(relative) = self.unprotect.iter().find(|path| path.is_relative()) {
             bail!("`unprotect` of `{}` names `{}`, which is not absolute", self.name, relative.display());
@@ -307,6 +313,7 @@ impl Config {
             options.unprotect.clear();
         }
         options.unprotect.extend(entry.unprotect.iter().cloned());
+        options.cache = entry.cache.clone().or(options.cache);
         if let Some(rules) = &entry.allow_net {
             options.allow_net.clone_from(rules);
             options.net.clear();

@@ -18,7 +18,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, bail};
 use tracing::level_filters::LevelFilter;
 
-pub use commands::SandboxConfig;
+pub use commands::{CacheConfig, SandboxConfig};
 pub use credentials::configure_git;
 pub use http::{HttpConfig, TokenEntry, encryption, entries, tokens};
 pub use profile::profile_keys;

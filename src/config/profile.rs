@@ -65,6 +65,8 @@ pub(super) struct Profile {
     /// As --home: `private` or `read_only`
     #[schemars(with = "String")]
     pub(super) home: Option<Home>,
+    /// As --cache
+    pub(super) cache: Option<PathBuf>,
     /// As --git-identity
     pub(super) git_identity: Option<String>,
     /// As --undo: `on` or `off`
@@ -142,6 +144,8 @@ pub(super) struct Limits {
     pub(super) max_python_sessions: Option<u64>,
     /// As --python-idle-timeout-secs
     pub(super) python_idle_timeout_secs: Option<u64>,
+    /// As --cache-mib
+    pub(super) cache_mib: Option<u64>,
     /// As --undo-mib
     pub(super) undo_mib: Option<u64>,
     /// As --undo-days
@@ -199,6 +203,7 @@ impl Limits {
             ("output_cap_bytes", self.output_cap_bytes, cli::OUTPUT_BYTES),
             ("max_python_sessions", self.max_python_sessions, cli::COMMANDS),
             ("python_idle_timeout_secs", self.python_idle_timeout_secs, cli::IDLE_SECS),
+            ("cache_mib", self.cache_mib, cli::CACHE_MIB),
             ("undo_mib", self.undo_mib, cli::UNDO_MIB),
             ("undo_days", self.undo_days, cli::UNDO_DAYS),
         ];
@@ -297,8 +302,8 @@ mod tests {
     fn every_key_says_what_it_means() {
         let keys: Vec<String> = profile_keys().into_iter().map(|(key, _)| key).collect();
         let all = properties::<Profile>().len() + properties::<Env>().len() + properties::<Limits>().len();
-        assert_eq!((keys.len(), all), (45, 45));
-        assert_eq!((keys[0].as_str(), keys[44].as_str()), ("read_only", "limits.undo_days"));
+        assert_eq!((keys.len(), all), (47, 47));
+        assert_eq!((keys[0].as_str(), keys[46].as_str()), ("read_only", "limits.undo_days"));
     }
 
     #[test]
@@ -307,7 +312,7 @@ mod tests {
             r#"{"read_only": ["/a"], "read_write": ["/b"], "protect": ["/b/c"], "unprotect": ["/b/.vscode"], "freeze_sinks": true,
                 "hide": [".env"], "sandbox": "namespaces",
                 "network": "none", "allow_network": false, "allow_exec": true, "allow_fork": true, "import_baseline": true,
-                "system": "default", "toolchains": true, "home": "read_only", "git_identity": "A <a@b>",
+                "system": "default", "toolchains": true, "home": "read_only", "cache": "/c", "git_identity": "A <a@b>",
                 "undo": "on", "undo_full": "drop", "undo_skip": ["target/**"],
                 "env": {"pass": ["A"], "set": {"B": "1"}, "drop": ["C*"]}, "limits": {"cpu_secs": 5}, "extra_rules": []}"#,
         )

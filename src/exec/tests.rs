@@ -522,6 +522,7 @@ fn plan_of_nothing() -> Plan {
         system: vec![],
         public: Vec::new(),
         scratch: "/tmp/x".into(),
+        cache: None,
         private_home: false,
         environment: vec![("A".into(), "b".into())],
         limits: Limits::default(),

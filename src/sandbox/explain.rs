@@ -260,7 +260,9 @@ fn heading(text: &mut String, plan: &Plan, standing: &WallStatus, kernel: &str) 
 
 fn rules(text: &mut String, plan: &Plan, why: &Why<'_>) {
     text.push_str("\nallowed directories\n");
-    let (allowed, of_git): (Vec<_>, Vec<_>) = plan.roots.iter().partition(|root| root.extent == Extent::Allowed);
+    let is_of_git = |root: &&PlannedRoot| matches!(root.extent, Extent::OfGit | Extent::CommonOfGit);
+    let allowed: Vec<_> = plan.roots.iter().filter(|root| root.extent == Extent::Allowed).collect();
+    let of_git: Vec<_> = plan.roots.iter().filter(is_of_git).collect();
     for root in &allowed {
         row(text, rights(root.writable), root.place.path.as_path().display());
     }
@@ -279,6 +281,15 @@ fn rules(text: &mut String, plan: &Plan, why: &Why<'_>) {
         } else {
             row(text, rights(root.writable), path);
         }
+    }
+    for (root, cache) in plan.roots.iter().filter(|root| root.extent == Extent::Cache).zip(&plan.cache) {
+        text.push_str("\ncaches of package managers that outlive the server, for commands alone\n");
+        let mib = cache.bytes / (1024 * 1024);
+        row(
+            text,
+            rights(true),
+            format!("{}, of which {mib} MiB are kept (--cache-mib)", root.place.path.as_path().display()),
+        );
     }
     let held = if plan.tier == Tier::Namespaces { "" } else { " for the file tools" };
     let _ = writeln!(text, "\nread-only inside them{held}");

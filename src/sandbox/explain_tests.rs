@@ -4,7 +4,7 @@ use pretty_assertions::assert_eq;
 
 use super::*;
 use crate::sandbox::attack::LANDLOCK_GAPS;
-use crate::sandbox::plan::{Extent, Limits, Place};
+use crate::sandbox::plan::{Extent, Limits, Place, PlannedCache};
 
 fn root(path: &str, writable: bool) -> PlannedRoot {
     PlannedRoot { place: Place { path: path.into(), dev: 1, ino: 2 }, writable, extent: Extent::Allowed }
@@ -24,6 +24,7 @@ fn plan(tier: Tier) -> Plan {
         system: vec!["/usr".into(), "/home/me/.cargo/bin".into()],
         public: Vec::new(),
         scratch: "/tmp/scratch".into(),
+        cache: None,
         private_home: true,
         environment: [("LANG", "C"), ("MY_TOKEN", "hidden"), ("RUSTUP_HOME", "/home/me/.rustup")]
             .map(|(name, value)| (name.into(), value.into()))
@@ -147,6 +148,18 @@ fn everything_is_explained() {
         ..standing
     };
     insta::assert_snapshot!("landlock", explained(&plan(Tier::Landlock), &standing));
+}
+
+#[test]
+fn a_cache_is_explained() {
+    let (shown, place) = (root("/c/caches", true), root("/c", true).place);
+    let cache = PlannedCache { place, bytes: 64 * 1024 * 1024 };
+    let roots = vec![PlannedRoot { extent: Extent::Cache, ..shown }];
+    let plan = Plan { roots, cache: Some(cache), ..plan(Tier::Landlock) };
+    let text = explained(&plan, &WallStatus::off());
+    let expected = "allowed directories\n  none\n\ncaches of package managers that outlive the server, for commands alone\n  \
+                    read-write               /c/caches, of which 64 MiB are kept (--cache-mib)\n\nread-only inside them";
+    assert!(text.contains(expected), "{text}");
 }
 
 #[test]

@@ -13,6 +13,7 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 use rustix::net::{AddressFamily, RecvFlags, SocketFlags, SocketType, recv, socketpair};
 use rustix::process::{DumpableBehavior, Resource, Rlimit, getrlimit, set_dumpable_behavior, setrlimit};
 
+use super::cache::Cache;
 use super::confinement::{Confinement, Handed};
 use super::fault::{Fault, Step};
 use super::journaling::SkipsOf;
@@ -50,6 +51,7 @@ pub fn run(skips_of: SkipsOf, globs_of: GlobsOf) -> Result<(), Fault> {
     let children = SignalFd::with_flags(&child, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK).step("signalfd")?;
     let Some((plan, _)) = wire::receive::<Plan>(&server).step("hear the plan")? else { return Ok(()) };
     let ground = ScratchHold::hold(&plan.scratch)?;
+    let cache = plan.cache.as_ref().map(Cache::hold).transpose()?;
     if plan.tier != Tier::Namespaces {
         // When a supervisor is killed, by whoever may, its command is not: it comes to this process, which ends it. In
         // namespaces the kernel does so.
@@ -57,7 +59,14 @@ pub fn run(skips_of: SkipsOf, globs_of: GlobsOf) -> Result<(), Fault> {
     }
     let built = Confinement::build(plan, alone, skips_of, globs_of).and_then(|cells| {
         set_dumpable_behavior(DumpableBehavior::NotDumpable).step("PR_SET_DUMPABLE")?;
-        Ok(Launcher { server: server.try_clone().step("dup")?, children, ground, cells, supervisors: HashSet::new() })
+        Ok(Launcher {
+            server: server.try_clone().step("dup")?,
+            children,
+            ground,
+            cache,
+            cells,
+            supervisors: HashSet::new(),
+        })
     });
     let attempted = built.and_then(|launcher| {
         let mut launcher = if launcher.cells.hold() { launcher.attempt()? } else { launcher };
@@ -82,6 +91,7 @@ struct Launcher {
     server: OwnedFd,
     children: SignalFd,
     ground: ScratchHold,
+    cache: Option<Cache>,
     cells: Confinement,
     /// Those that have not been reaped, and their helpers.
     supervisors: HashSet<i32>,
@@ -158,9 +168,9 @@ impl Launcher {
         match self.cells.copy(&mut self.supervisors) {
             Ok(None) => (self, Ok(())),
             Ok(Some(copied)) => {
-                let Self { server, children, ground, cells, .. } = self;
+                let Self { server, children, ground, cache, cells, .. } = self;
                 // Nobody below may keep the server's socket, or a way out, open.
-                drop((server, children, ground));
+                drop((server, children, ground, cache));
                 cells.live(copied)
             }
             Err(fault) => (self, Err(fault)),
@@ -194,7 +204,7 @@ impl Launcher {
     /// The server is gone: its ends of all commands are closed, so the supervisors end them. Then nothing is left to
     /// keep the private directory for.
     fn farewell(self) {
-        let Self { server, children, mut ground, mut cells, mut supervisors } = self;
+        let Self { server, children, mut ground, cache, mut cells, mut supervisors } = self;
         cells.close();
         let until = Instant::now() + Duration::from_millis(LAUNCHER_FAREWELL_MS);
         loop {
@@ -215,6 +225,9 @@ impl Launcher {
         let _ = rustix::stdio::dup2_stderr(rustix::stdio::stdout());
         drop(server);
         ground.remove();
+        if let Some(cache) = cache {
+            cache.leave();
+        }
     }
 }
 

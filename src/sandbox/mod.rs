@@ -7,6 +7,7 @@
 pub mod attack;
 mod bpf;
 pub mod broker;
+mod cache;
 mod caller_memory;
 mod capabilities;
 mod certificates;
@@ -51,6 +52,7 @@ mod vitals;
 mod walls;
 pub mod wire;
 
+pub use cache::Cache;
 pub use common_git::can_hold;
 pub use computing::enclose;
 pub use dry_run::{Content, DryRunReport, Told};

@@ -80,6 +80,8 @@ pub enum Extent {
     /// What the worktrees of a git repository share: only what git writes there is writable (`common_git`). Only
     /// [`Tier::Namespaces`] can hold that.
     CommonOfGit,
+    /// Caches of package managers that outlive the server (`cache`).
+    Cache,
 }
 
 /// What one command is held to, beside time and output. `None`: as the server itself is.
@@ -127,6 +129,8 @@ pub struct Plan {
     pub public: Vec<RawString>,
     /// A private directory on the disk, mode 0700, with `home` and `tmp` in it; removed by the launcher at the end.
     pub scratch: RawString,
+    /// Where their caches outlive the server, if they do; what commands see of it is one of `roots`.
+    pub cache: Option<PlannedCache>,
     /// Whether commands get `scratch/home` as HOME; otherwise `environment` says.
     pub private_home: bool,
     /// The environment of every command, but for HOME and TMPDIR, which depend on the tier.
@@ -135,6 +139,14 @@ pub struct Plan {
     pub limits: Limits,
     /// Where what commands change is noted, if it is. Not in [`Tier::Off`], where nobody is asked before a change.
     pub journal: Option<PlannedJournal>,
+}
+
+/// The directory of [`super::Cache`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlannedCache {
+    pub place: Place,
+    /// How much of it stays when the server ends.
+    pub bytes: u64,
 }
 
 /// What is hidden below the allowed directories ([`crate::hide::Hide`]).

@@ -50,7 +50,7 @@ pub struct Surroundings<'a> {
     pub home: &'a Path,
     /// The entries of the server's PATH.
     pub path: &'a [PathBuf],
-    /// Whether commands get a private home and no network: then caches of downloads are linked into it.
+    /// Whether commands get a private home, no network and no cache of their own: then caches of downloads are linked into it.
     pub offline_caches: bool,
 }
 
@@ -239,6 +239,28 @@ const KINDS: [Kind; 23] = [
     },
 ];
 
+/// Where package managers have caches, and locks for them, below HOME and not in `~/.cache`, and whether it is a directory.
+/// Configuration, credentials and programs are never among them.
+pub const CACHES: [(&str, bool); 14] = [
+    (".npm", true),
+    (".cargo/registry", true),
+    (".cargo/git", true),
+    (".cargo/.package-cache", false),
+    (".cargo/.package-cache-mutate", false),
+    ("go/pkg", true),
+    (".m2/repository", true),
+    (".gradle/caches", true),
+    (".gradle/wrapper", true),
+    (".ivy2/cache", true),
+    (".nuget/packages", true),
+    (".local/share/pnpm/store", true),
+    (".yarn/berry", true),
+    (".bun/install/cache", true),
+];
+
+/// What names the directory that `~/.cache` is otherwise (XDG Base Directory Specification). pip, run by root, takes none that it finds
+/// through a link.
+pub const CACHE_VARIABLE: &str = "XDG_CACHE_HOME";
 /// Makes cargo take what it has (`net.offline` of its configuration).
 const OFFLINE: &str = "CARGO_NET_OFFLINE";
 /// The names that cargo gives to the public registry, by version of cargo and of the protocol. Other registries may be
@@ -277,7 +299,9 @@ pub fn find(
 
 /// Whether a variable is one that [`find`] sets: its value is a path, and no secret.
 pub fn is_export(name: &OsStr) -> bool {
-    name == OFFLINE || KINDS.iter().flat_map(|kind| kind.exports).any(|(export, _)| name == *export)
+    name == OFFLINE
+        || name == CACHE_VARIABLE
+        || KINDS.iter().flat_map(|kind| kind.exports).any(|(export, _)| name == *export)
 }
 
 impl Toolchains {

@@ -15,7 +15,7 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::limits::MAX_LINKS;
 use crate::mounts::{self, Mount, Position};
-use crate::sandbox::Tier;
+use crate::sandbox::{Cache, Tier};
 use crate::tools::Services;
 
 /// What an agent may reach: directories, and what commands see beside them.
@@ -43,12 +43,13 @@ impl Reach {
             reach.roots.extend(services.policy.roots().iter().map(|root| root.path().to_owned()));
             reach.roots.extend(services.policy.linked().iter().map(|linked| linked.outermost().to_owned()));
             let (tier, runs) = (services.commands.standing.tier, services.commands.launcher.is_some());
+            reach.system.extend(services.commands.cache.as_ref().map(Cache::shown_path));
             reach.is_open |= tier == Some(Tier::Off);
             reach.runs |= runs;
             reach.shows_all |= runs && tier != Some(Tier::Namespaces) && services.policy.hidden().next().is_some();
         }
         if reach.runs {
-            reach.system = system.filter_map(|path| std::fs::canonicalize(path).ok()).collect();
+            reach.system.extend(system.filter_map(|path| std::fs::canonicalize(path).ok()));
         }
         reach
     }
@@ -145,6 +146,11 @@ impl Reach {
             bail!("{flag} `{name}` lies below an allowed directory; put it elsewhere, such as below ~/.local/state");
         }
         Ok(())
+    }
+
+    /// Fails where file tools, or other commands, could reach the cache of a server's commands.
+    pub fn keeps_cache_apart(&self, services: &Services) -> Result<()> {
+        services.commands.cache.iter().try_for_each(|cache| self.keeps_apart("--cache", cache.path()))
     }
 
     /// The first symbolic link on the way to `path` that lies in an allowed directory.

@@ -16,7 +16,7 @@ use crate::limits::{
 };
 use crate::policy::Policy;
 use crate::python::Sessions;
-use crate::sandbox::{Scratch, Tier, WallStatus};
+use crate::sandbox::{Cache, Scratch, Tier, WallStatus};
 use crate::search::memory::Memory;
 use crate::testrun::History;
 
@@ -97,6 +97,8 @@ pub struct Commands {
     pub ssh_agent: Option<SshAgent>,
     /// Holds the lock that says that the private directory of commands is in use.
     pub scratch: Option<Scratch>,
+    /// Where caches of commands outlive the server, and no file tool looks.
+    pub cache: Option<Cache>,
     /// Time limit of a command that asks for none.
     pub timeout: Duration,
     /// Largest time limit that a call may ask for.
@@ -121,6 +123,7 @@ impl Commands {
             gate: None,
             ssh_agent: None,
             scratch: None,
+            cache: None,
             background: None,
             timeout: Duration::from_secs(DEFAULT_COMMAND_TIMEOUT_SECS),
             max_timeout: Duration::from_secs(MAX_COMMAND_TIMEOUT_SECS),

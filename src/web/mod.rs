@@ -122,6 +122,7 @@ pub fn prepare(
     settings.tracer.clone_from(&tracer);
     let system = config.sandbox.system.iter().map(|seen| seen.path.clone());
     let reach = Reach::of(cores.iter().map(|(_, server)| server.services()), system);
+    cores.iter().try_for_each(|(_, server)| reach.keeps_cache_apart(server.services()))?;
     secrets.kept_from(&reach)?;
     let roster = Roster::new(tenants);
     let mut provisioning = Provisioning {

@@ -103,7 +103,8 @@ impl Provisioning {
         // Those that come later have to have some as well; a restart shares it out anew.
         config.search_memory_bytes = self.search_memory_bytes / 2;
         let server = server_beside(&config, self.budget.account(), &mut self.pins)?;
-        let admitted = self.check(&config, entry, &server, secrets);
+        let apart = others.keeps_cache_apart(server.services());
+        let admitted = apart.and_then(|()| self.check(&config, entry, &server, secrets));
         if admitted.is_err() {
             LeftBehind(Arc::clone(&server)).remove();
         }

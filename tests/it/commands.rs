@@ -61,6 +61,7 @@ impl Shell {
             system: vec![],
             public: Vec::new(),
             scratch: scratch.path().into(),
+            cache: None,
             private_home: false,
             environment: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())],
             limits: Limits::default(),

@@ -197,6 +197,7 @@ impl Net {
             system: ["/usr", "/bin", "/sbin", "/lib", "/lib64"].map(Into::into).to_vec(),
             public: Vec::new(),
             scratch: scratch.path().into(),
+            cache: None,
             private_home: true,
             environment: vec![("PATH".into(), "/usr/bin:/bin".into())],
             limits: Limits::default(),

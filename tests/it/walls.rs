@@ -7,6 +7,7 @@
 mod apart;
 mod audit;
 mod battery;
+mod cache;
 mod endings;
 mod everyday;
 mod floods;
@@ -141,13 +142,7 @@ struct Walls {
 impl Walls {
     /// The usual tree and allowed directories, with more flags and variables.
     fn start(setting: Setting, flags: &[&str], variables: &[(&str, &str)]) -> Self {
-        let tree = Tree::new();
-        tree.file("work/ok.txt", "fine\n").file("docs/read.txt", "readme\n").dir("tmp");
-        tree.file("outside/secret", SECRET).dir("outside/dir");
-        if let Some(owner) = setting.owner {
-            give(tree.root(), owner);
-        }
-        Self::on(tree, setting, flags, variables)
+        Self::on(laid_out(setting), setting, flags, variables)
     }
 
     /// On a tree that was laid out before.
@@ -197,6 +192,17 @@ impl Walls {
         assert_eq!(self.outside, self.tree.fingerprint("outside"), "{:?}: something changed outside", self.setting);
         assert_eq!(self.docs, self.tree.fingerprint("docs"), "{:?}: something read-only changed", self.setting);
     }
+}
+
+/// The usual tree, of whoever the server runs as.
+fn laid_out(setting: Setting) -> Tree {
+    let tree = Tree::new();
+    tree.file("work/ok.txt", "fine\n").file("docs/read.txt", "readme\n").dir("tmp");
+    tree.file("outside/secret", SECRET).dir("outside/dir");
+    if let Some(owner) = setting.owner {
+        give(tree.root(), owner);
+    }
+    tree
 }
 
 /// Starts a server on the usual directories of a tree.

@@ -16,8 +16,15 @@ use crate::sandbox::explain::{Protected, Why, explain as text};
 pub fn explain(options: &Options) -> Result<String> {
     let config = &Config::resolve(options)?;
     let server = alone(config)?;
-    let (policy, standing) = (&server.services().policy, &server.services().commands.standing);
-    let plan = plan(config, policy, None, standing.tier.unwrap_or(Tier::Namespaces), Path::new(""))?;
+    let (policy, commands) = (&server.services().policy, &server.services().commands);
+    let standing = &commands.standing;
+    let plan = plan(
+        config,
+        policy,
+        None,
+        standing.tier.unwrap_or(Tier::Namespaces),
+        (Path::new(""), commands.cache.as_ref()),
+    )?;
     let protected: Vec<&Path> = policy.protected_by_operator().collect();
     let uname = rustix::system::uname();
     let kernel = format!(

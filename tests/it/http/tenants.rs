@@ -5,7 +5,7 @@ use std::process::Command;
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
-use super::client::Server;
+use super::client::{Server, command};
 use super::{call, request};
 use crate::tree::Tree;
 
@@ -108,6 +108,41 @@ fn tokens_that_share_the_weaker_walls_are_warned_of() {
     assert!(warned.ends_with(said), "{warned}");
     assert_eq!(started(&["alice"], "landlock").1, None);
     assert_eq!(started(&["alice", "bob"], "namespaces").1, None);
+}
+
+#[test]
+fn each_token_has_a_cache_of_its_own() {
+    let tree = Tree::new();
+    let tokens = ["alice", "bob"].map(|name| {
+        tree.dir(name);
+        token(&tree, &[name, "--own", &format!("{}:rw", tree.text(name)), "--own-tools", "files,command"])
+    });
+    let (file, common) = (tree.text("tokens.jsonl"), tree.text("common"));
+    let output = command(&tree, &["--token-file", &file, "--cache", &common]).output().unwrap();
+    let refused = format!(
+        "the token `bob`: --cache `{common}`: its CACHEDIR.TAG says that it is not the cache of the token `bob`; give each token a \
+         directory of its own (`cache` in its line), or delete this one"
+    );
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.trim_end().ends_with(&refused), "{said}");
+    let lines = tree.read("tokens.jsonl");
+    let lines = lines.lines().zip(["a", "b"]).map(|(line, name)| {
+        let mut line: Value = serde_json::from_str(line).unwrap();
+        line["cache"] = json!(tree.text(name));
+        format!("{line}\n")
+    });
+    tree.file("tokens.jsonl", lines.collect::<String>());
+    let server = Server::start(&tree, &["--token-file", &file]);
+    if server.log().contains("commands are refused") {
+        return;
+    }
+    let ran = tokens.map(|token| {
+        let line = "cat ~/.cache/who; echo mine > ~/.cache/who; ls $XDG_CACHE_HOME/who";
+        let message = call(1, "execute_command", &json!({"command": line}));
+        let reply = server.post_with(&message, &[("Authorization", &token)]).json();
+        reply["result"]["structuredContent"]["stdout"].as_str().unwrap().to_owned()
+    });
+    assert_eq!(ran, ["a", "b"].map(|name| format!("{}/caches/who\n", tree.text(name))));
 }
 
 #[test]

@@ -1,0 +1,322 @@
+//! The directory in which caches of package managers outlive a server (`--cache`).
+//!
+//! Commands see `caches` in it and nothing else, so none of them can take the lock, or forge what says whose it is:
+//!
+//! - `CACHEDIR.TAG` (<https://bford.info/cachedir/>) says that all of it may be deleted, and of which token it is;
+//! - `caches` holds one directory for each tool, as the directory of `XDG_CACHE_HOME` does;
+//! - `gone` holds what is being deleted.
+//!
+//! Every launcher holds a shared lock on the directory (flock(2)). What is too much is deleted only while nobody does.
+#![expect(clippy::disallowed_methods, reason = "a directory of the operator's, opened before any agent speaks")]
+
+use std::ffi::{CStr, CString};
+use std::fs::File;
+use std::io::{Read as _, Write as _};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rustix::fs::{
+    AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, ResolveFlags, Stat, chmodat, flock, fstat, mkdirat,
+    openat, openat2, renameat, statat, unlinkat,
+};
+use rustix::io::Errno;
+
+use super::fault::{Fault, Step};
+use super::plan::{Extent, Place, PlannedCache, PlannedRoot};
+use super::toolchains::CACHES;
+use crate::limits::{CACHE_SWEEP_MS, MAX_REMOVED_LEVELS, SWEEP_MS};
+use crate::removal::{DIRECTORY, PRIVATE, remove};
+
+const TAG: &str = "CACHEDIR.TAG";
+const SIGNATURE: &str = "Signature: 8a477f597d28d172789f06886806bc55\n";
+/// Longest that is read of a tag, in bytes.
+const MAX_TAG_BYTES: u64 = 1024;
+const SHOWN: &str = "caches";
+const GONE: &CStr = c"gone";
+/// A block of `st_blocks`, in bytes (stat(2)).
+const BLOCK_BYTES: u64 = 512;
+
+/// The directory, open.
+#[derive(Debug)]
+pub struct Cache {
+    dir: OwnedFd,
+    path: PathBuf,
+    /// How much of it stays.
+    bytes: u64,
+}
+
+impl Cache {
+    /// Opens the directory of this owner, the name of a token, without following any link, and makes it if there is none. Deletes what
+    /// is too much, as far as that takes little time.
+    pub fn open(path: &Path, owner: &str, bytes: u64) -> Result<Self, Fault> {
+        let step = || format!("--cache `{}`", path.display());
+        let refused = |reason: &str| Fault::because(step(), reason);
+        let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(refused("it names no directory; give one such as ~/.cache/replay"));
+        };
+        let no_links = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+        let parent = match openat2(CWD, above, DIRECTORY, Mode::empty(), no_links) {
+            Err(Errno::NOENT) => return Err(refused("the directory above it does not exist; make that first")),
+            Err(Errno::LOOP | Errno::NOTDIR) => {
+                return Err(refused("it is reached through a link or a file; give its true path"));
+            }
+            opened => opened.step_with(step)?,
+        };
+        make(&parent, name.as_bytes()).step_with(step)?;
+        let dir = match openat(&parent, name, DIRECTORY, Mode::empty()) {
+            Err(Errno::LOOP | Errno::NOTDIR) => {
+                return Err(refused("it is a link or a file; give a directory by its true path"));
+            }
+            opened => opened.step_with(step)?,
+        };
+        let found = fstat(&dir).step_with(step)?;
+        if found.st_uid != rustix::process::geteuid().as_raw() || found.st_mode & 0o077 != 0 {
+            return Err(refused(
+                "it is another user's or open to others; make it yours and take that away (chmod 700)",
+            ));
+        }
+        claim(&dir, owner).map_err(|reason| refused(&reason))?;
+        make(&dir, SHOWN.as_bytes()).step_with(step)?;
+        // A command may have taken the rights away; to put something else there it would need some on what is above.
+        chmodat(&dir, SHOWN, PRIVATE, AtFlags::empty()).step_with(step)?;
+        let cache = Self { path: std::fs::canonicalize(path).step_with(step)?, dir, bytes };
+        cache.trim(Instant::now() + Duration::from_millis(SWEEP_MS), false);
+        let shown = cache.shown().step_with(step)?;
+        for name in CACHES.iter().filter(|(_, is_directory)| *is_directory).map(|(below, _)| in_cache(below)) {
+            match statat(&shown, &name, AtFlags::SYMLINK_NOFOLLOW) {
+                Ok(stat) if is_directory(&stat) => continue,
+                // What a command has put there is followed by nobody.
+                Ok(_) => unlinkat(&shown, &name, AtFlags::empty()).step_with(step)?,
+                Err(_) => {}
+            }
+            make(&shown, name.as_bytes()).step_with(step)?;
+        }
+        Ok(cache)
+    }
+
+    /// The same for the launcher, which says to others that it is in use.
+    pub fn hold(planned: &PlannedCache) -> Result<Self, Fault> {
+        let path = planned.place.path.as_path();
+        let step = || format!("--cache `{}`", path.display());
+        let dir = openat(CWD, path, DIRECTORY, Mode::empty()).step_with(step)?;
+        let found = fstat(&dir).step_with(step)?;
+        if (found.st_dev, found.st_ino) != (planned.place.dev, planned.place.ino) {
+            return Err(Fault::because(step(), "it was replaced meanwhile"));
+        }
+        flock(&dir, FlockOperation::LockShared).step_with(step)?;
+        Ok(Self { dir, path: path.to_owned(), bytes: planned.bytes })
+    }
+
+    pub fn planned(&self) -> Result<PlannedCache, Fault> {
+        Ok(PlannedCache { place: place(&self.dir, &self.path)?, bytes: self.bytes })
+    }
+
+    /// What commands see of it.
+    pub fn root(&self) -> Result<PlannedRoot, Fault> {
+        let shown = self.shown().step("what commands see of --cache")?;
+        Ok(PlannedRoot { place: place(&shown, &self.shown_path())?, writable: true, extent: Extent::Cache })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Where what commands see of it is.
+    pub fn shown_path(&self) -> PathBuf {
+        self.path.join(SHOWN)
+    }
+
+    /// Links to make in the private home: where (below it), and what they lead to.
+    pub fn links(&self) -> Vec<(PathBuf, PathBuf)> {
+        let shown = self.shown_path();
+        let of_tools = CACHES.iter().map(|(below, _)| (PathBuf::from(below), shown.join(in_cache(below))));
+        std::iter::once((".cache".into(), shown.clone())).chain(of_tools).collect()
+    }
+
+    /// Deletes what is too much, once nobody uses it: to be called when all commands have ended.
+    pub fn leave(self) {
+        self.trim(Instant::now() + Duration::from_millis(CACHE_SWEEP_MS), true);
+    }
+
+    fn shown(&self) -> rustix::io::Result<OwnedFd> {
+        openat(&self.dir, SHOWN, DIRECTORY, Mode::empty())
+    }
+
+    /// Deletes whole caches, the one that was not used for longest first, until no more is left than may stay: no tool copes with half
+    /// of its cache, and every one copes with none. Where not all was counted in time, what was counted has to do at the
+    /// last chance.
+    fn trim(&self, until: Instant, is_last_chance: bool) {
+        remove(&self.dir, GONE, Some(until));
+        let Ok(shown) = self.shown() else { return };
+        let Ok((mut tools, is_counted)) = count(&shown, until) else { return };
+        let mut left = tools.iter().fold(0_u64, |sum, tool| sum.saturating_add(tool.bytes));
+        if left <= self.bytes || !is_counted && !is_last_chance {
+            return;
+        }
+        if flock(&self.dir, FlockOperation::NonBlockingLockExclusive).is_err() {
+            return;
+        }
+        let _ = mkdirat(&self.dir, GONE, PRIVATE);
+        let Ok(gone) = openat(&self.dir, GONE, DIRECTORY, Mode::empty()) else { return };
+        tools.sort_by_key(|tool| tool.used_secs);
+        for tool in tools {
+            if left <= self.bytes {
+                break;
+            }
+            if renameat(&shown, &tool.name, &gone, &tool.name).is_err() {
+                remove(&shown, &tool.name, Some(until));
+                let _ = unlinkat(&shown, &tool.name, AtFlags::empty());
+            }
+            left = left.saturating_sub(tool.bytes);
+        }
+        // From here on it is in nobody's way.
+        let _ = flock(&self.dir, FlockOperation::Unlock);
+        remove(&self.dir, GONE, Some(until));
+    }
+}
+
+/// Says in the directory whose cache it is. Fails with the reason where it is somebody else's, or something else.
+fn claim(dir: &OwnedFd, owner: &str) -> Result<(), String> {
+    let failed = |error: std::io::Error| format!("its {TAG}: {error}");
+    let of = if owner.is_empty() { String::new() } else { format!(" for the token {owner}") };
+    let text = format!("{SIGNATURE}# Caches of package managers, kept by replay --cache{of}.\n");
+    let is_empty = || {
+        let mut names = Dir::read_from(dir)?.map(|entry| Ok(entry?.file_name().to_bytes().to_vec()));
+        names.try_fold(true, |all, name: rustix::io::Result<Vec<u8>>| Ok(all && matches!(&*name?, b"." | b"..")))
+    };
+    if statat(dir, TAG, AtFlags::SYMLINK_NOFOLLOW).is_err()
+        && !is_empty().map_err(|errno: Errno| failed(errno.into()))?
+    {
+        return Err("it holds something else; give a directory that is empty or does not exist".to_owned());
+    }
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = openat(dir, TAG, flags, Mode::RUSR | Mode::WUSR).map_err(|errno| failed(errno.into()))?;
+    // Of two that find none, one writes it.
+    flock(&file, FlockOperation::LockExclusive).map_err(|errno| failed(errno.into()))?;
+    let mut file = File::from(file);
+    let mut found = Vec::new();
+    (&mut file).take(MAX_TAG_BYTES).read_to_end(&mut found).map_err(failed)?;
+    if found.is_empty() {
+        return file.write_all(text.as_bytes()).map_err(failed);
+    }
+    if found != text.as_bytes() {
+        return Err(format!(
+            "its {TAG} says that it is not the cache of {}; give each token a directory of its own (`cache` in its line), or delete this \
+             one",
+            if owner.is_empty() { "a server without tokens".to_owned() } else { format!("the token `{owner}`") }
+        ));
+    }
+    Ok(())
+}
+
+fn make(dir: &OwnedFd, name: &[u8]) -> rustix::io::Result<()> {
+    match mkdirat(dir, name, PRIVATE) {
+        Err(Errno::EXIST) => Ok(()),
+        made => made,
+    }
+}
+
+fn place(dir: &OwnedFd, path: &Path) -> Result<Place, Fault> {
+    let found = fstat(dir).step_with(|| format!("look at `{}`", path.display()))?;
+    Ok(Place { path: path.into(), dev: found.st_dev, ino: found.st_ino })
+}
+
+/// The name in the cache for a place below HOME.
+fn in_cache(below: &str) -> String {
+    below.replace('/', "-")
+}
+
+/// All that one tool has there.
+struct Tool {
+    name: CString,
+    bytes: u64,
+    /// When a file of it was read or written last, in seconds since 1970.
+    used_secs: i64,
+}
+
+/// What is in a directory, and whether that is all of it.
+fn count(shown: &OwnedFd, until: Instant) -> rustix::io::Result<(Vec<Tool>, bool)> {
+    let (mut tools, mut is_all) = (Vec::new(), true);
+    for entry in Dir::read_from(shown)? {
+        let entry = entry?;
+        if !is_entry(&entry) {
+            continue;
+        }
+        let mut tool = Tool { name: entry.file_name().to_owned(), bytes: 0, used_secs: 0 };
+        is_all &= tool.count(shown.as_fd(), until).unwrap_or_else(|errno| {
+            // What nobody can look through is no cache. What is gone was somebody's who uses it now.
+            if errno != Errno::NOENT {
+                (tool.bytes, tool.used_secs) = (u64::MAX, 0);
+            }
+            true
+        });
+        tools.push(tool);
+        if Instant::now() >= until {
+            return Ok((tools, false));
+        }
+    }
+    Ok((tools, is_all))
+}
+
+impl Tool {
+    /// Adds up blocks; whether that was done in time. Without recursion, and with few directories open. Fails where it is too deep, or
+    /// where a command took its own rights away.
+    fn count(&mut self, shown: BorrowedFd<'_>, until: Instant) -> rustix::io::Result<bool> {
+        let top = statat(shown, &self.name, AtFlags::SYMLINK_NOFOLLOW)?;
+        self.add(&top);
+        let mut levels = Vec::new();
+        if is_directory(&top) {
+            levels.push(list(shown, &self.name)?);
+        }
+        while let Some(level) = levels.last_mut() {
+            let Some(entry) = level.read() else {
+                levels.pop();
+                continue;
+            };
+            let entry = entry?;
+            if !is_entry(&entry) {
+                continue;
+            }
+            if Instant::now() >= until {
+                return Ok(false);
+            }
+            let stat = statat(level.fd()?, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW)?;
+            self.add(&stat);
+            if is_directory(&stat) {
+                let below = list(level.fd()?, entry.file_name())?;
+                if levels.len() == MAX_REMOVED_LEVELS {
+                    return Err(Errno::NAMETOOLONG);
+                }
+                levels.push(below);
+            }
+        }
+        Ok(true)
+    }
+
+    fn add(&mut self, stat: &Stat) {
+        let bytes = stat.st_blocks.cast_unsigned() * BLOCK_BYTES;
+        if is_directory(stat) {
+            // Whoever counts reads it.
+            (self.bytes, self.used_secs) = (self.bytes + bytes, self.used_secs.max(stat.st_mtime));
+        } else {
+            // All its names are here: no link leads from one mount to another.
+            self.bytes += bytes / stat.st_nlink.max(1);
+            self.used_secs = self.used_secs.max(stat.st_mtime).max(stat.st_atime);
+        }
+    }
+}
+
+fn list(above: BorrowedFd<'_>, name: &CStr) -> rustix::io::Result<Dir> {
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
+    Dir::new(openat2(above, name, DIRECTORY, Mode::empty(), resolve)?)
+}
+
+fn is_entry(entry: &rustix::fs::DirEntry) -> bool {
+    !matches!(entry.file_name().to_bytes(), b"." | b"..")
+}
+
+fn is_directory(stat: &Stat) -> bool {
+    FileType::from_raw_mode(stat.st_mode) == FileType::Directory
+}

@@ -1,0 +1,168 @@
+//! Caches of package managers that outlive the server (`--cache`).
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use pretty_assertions::assert_eq;
+use rustix::process::Pid;
+use serde_json::json;
+
+use super::{Setting, Walls, everywhere, give, installed, laid_out, launcher, started};
+use crate::harness::{DEADLINE, ends_within};
+use crate::tree::Tree;
+
+/// Puts something where package managers have their caches.
+const FILL: &str = "for dir in ~/.cache/pip $XDG_CACHE_HOME/go-build ~/.npm/_cacache ~/.cargo/registry/index ~/go/pkg/mod \
+                    ~/.local/share/pnpm/store/v10; do mkdir -p $dir && echo kept > $dir/file || exit 1; done; \
+                    echo kept > ~/.cargo/.package-cache; echo own > ~/own";
+const LOOK: &str = "cat ~/.cache/pip/file ~/.cache/go-build/file ~/.npm/_cacache/file ~/.cargo/registry/index/file \
+                    ~/go/pkg/mod/file ~/.local/share/pnpm/store/v10/file ~/.cargo/.package-cache; cat ~/own 2>/dev/null; true";
+
+/// A server with more flags and the usual cache.
+fn with_cache(tree: Tree, setting: Setting, flags: &[&str]) -> Walls {
+    let cache = tree.text("cache");
+    Walls::on(tree, setting, &[&["--cache", &cache], flags].concat(), &[])
+}
+
+/// Ends a server, and waits for its launcher, which looks after the cache.
+fn ended(walls: Walls) -> Tree {
+    let launcher = Pid::from_raw(launcher(&walls.server).cast_signed()).unwrap();
+    drop(walls.server);
+    assert!(ends_within(launcher, DEADLINE), "the launcher did not end");
+    walls.tree
+}
+
+/// What of the caches has content.
+fn filled(tree: &Tree) -> Vec<String> {
+    let is_filled = |path: &Path| !path.is_dir() || fs::read_dir(path).unwrap().next().is_some();
+    let entries = fs::read_dir(tree.path("cache/caches")).unwrap().map(|entry| entry.unwrap());
+    let filled = entries.filter(|entry| is_filled(&entry.path()));
+    let mut names: Vec<String> = filled.map(|entry| entry.file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+/// A command that fills a cache and says when it was used last.
+fn fill(name: &str, used: &str) -> String {
+    format!("mkdir {name} && head -c 700000 /dev/urandom > {name}/file && touch -d {used} {name}/file {name}")
+}
+
+#[test]
+fn the_next_server_finds_what_one_left() {
+    everywhere(|setting| {
+        let mut walls = with_cache(laid_out(setting), setting, &[]);
+        walls.works(FILL);
+        let mut next = with_cache(ended(walls), setting, &["--tools", "all"]);
+        assert_eq!(next.works(LOOK), "kept\n".repeat(7), "{setting:?}");
+        let file = next.tree.text("cache/caches/pip/file");
+        let read = next.server.call("read_file", json!({"path": file}));
+        assert_eq!(read.failure().unwrap().code, Some(-32001), "{setting:?}: {read:?}");
+        // Whose it is, and what says so, no command reaches.
+        next.fails(&format!("cat {}", next.tree.text("cache/CACHEDIR.TAG")));
+        next.fails(&format!("echo x > {}", next.tree.text("cache/caches/../CACHEDIR.TAG")));
+        let mode = fs::metadata(next.tree.path("cache")).unwrap().permissions().mode();
+        assert_eq!(mode & 0o7777, 0o700, "{setting:?}");
+        if installed("python3") {
+            let code = "import os; print(open(os.path.expanduser('~/.npm/_cacache/file')).read())";
+            let said = next.server.call("run_python_code", json!({"code": code}));
+            assert_eq!(said.result()["structuredContent"]["stdout"], "kept\n\n", "{setting:?}: {said:?}");
+        }
+        let background = json!({"command": "echo later > ~/.cache/pip/file", "background": true});
+        let id = next.server.call("execute_command", background).result()["structuredContent"]["commandId"].clone();
+        next.server.call("follow_command", json!({"commandId": id, "waitSecs": 10}));
+        next.end();
+        assert_eq!(ended(next).read("cache/caches/pip/file"), "later\n", "{setting:?}");
+    });
+}
+
+#[test]
+fn what_was_not_used_for_longest_goes_first_and_only_while_nobody_uses_it() {
+    everywhere(|setting| {
+        let small = ["--cache-mib", "1"];
+        let mut walls = with_cache(laid_out(setting), setting, &[]);
+        for (name, used) in [("~/.cache/middle", "@2000000"), ("~/.npm/old", "@1000000"), ("~/.cache/new", "@3000000")]
+        {
+            walls.works(&fill(name, used));
+        }
+        walls.works("touch -d @1000000 ~/.npm/.");
+        let (cache, tree) = (walls.tree.text("cache"), walls.tree);
+        // Another one that uses it at the same time deletes nothing.
+        let beside = started(&tree, setting, &["--cache", &cache, "--cache-mib", "1"], &[])
+            .opened(crate::schema::NEWEST_HANDSHAKE);
+        let of_beside = Pid::from_raw(launcher(&beside).cast_signed()).unwrap();
+        drop(beside);
+        assert!(ends_within(of_beside, DEADLINE), "the launcher did not end");
+        assert_eq!(filled(&tree), [".npm", "middle", "new"], "{setting:?}");
+        let of_first = Pid::from_raw(launcher(&walls.server).cast_signed()).unwrap();
+        drop(walls.server);
+        assert!(ends_within(of_first, DEADLINE), "the launcher did not end");
+        assert_eq!(filled(&tree), [".npm", "middle", "new"], "{setting:?}");
+        // At the start.
+        let mut walls = with_cache(tree, setting, &small);
+        assert_eq!(filled(&walls.tree), ["new"], "{setting:?}");
+        walls.works(&fill("~/.cache/newest", "@4000000"));
+        // At the end.
+        let tree = ended(walls);
+        assert_eq!(filled(&tree), ["newest"], "{setting:?}");
+        assert!(!fs::read_dir(tree.path("cache/gone")).is_ok_and(|mut left| left.next().is_some()), "{setting:?}");
+    });
+}
+
+#[test]
+fn no_link_in_it_is_followed() {
+    everywhere(|setting| {
+        let mut walls = with_cache(laid_out(setting), setting, &[]);
+        let outside = walls.tree.text("outside");
+        let plant = format!(
+            "{} && ln -s {outside} ~/.cache/old/link && touch -h -d @1000000 ~/.cache/old/link ~/.cache/old && ln -s {outside} ~/.cache/link && \
+             rm -r ~/.cache/.npm && ln -s {outside} ~/.cache/.npm && chmod 0 ~/.cache/old",
+            fill("~/.cache/old", "@1000000"),
+        );
+        walls.works(&plant);
+        walls.works(&fill("~/.cache/new", "@2000000"));
+        // What a command leaves behind keeps no server from its start.
+        walls.works("chmod 0 ~/.cache/");
+        let mut next = with_cache(ended(walls), setting, &["--cache-mib", "1"]);
+        next.works("echo kept > ~/.npm/file");
+        next.end();
+        assert_eq!(next.tree.read("cache/caches/.npm/file"), "kept\n", "{setting:?}");
+        assert!(!next.tree.path("cache/caches/old").exists(), "{setting:?}");
+    });
+}
+
+#[test]
+fn a_directory_that_is_no_place_for_it_is_refused() {
+    everywhere(|setting| {
+        let tree = laid_out(setting);
+        tree.file("full/file", "of somebody").dir("open").link(tree.path("tmp"), "link");
+        fs::set_permissions(tree.path("open"), fs::Permissions::from_mode(0o755)).unwrap();
+        fs::set_permissions(tree.path("full"), fs::Permissions::from_mode(0o700)).unwrap();
+        if let Some(owner) = setting.owner {
+            give(&tree.path("full"), owner);
+            give(&tree.path("open"), owner);
+        }
+        let (root, work) = (tree.root().display().to_string(), tree.text("work"));
+        let both = |dir: &str| {
+            format!(
+                "--cache `{dir}` and the allowed directory `{work}` lie in one another; put the cache elsewhere, such as below ~/.cache"
+            )
+        };
+        let of = |name: &str, reason: &str| (tree.text(name), format!("--cache `{}`: {reason}", tree.text(name)));
+        let cases = [
+            (format!("{work}/cache"), both(&format!("{work}/cache"))),
+            (root.clone(), both(&root)),
+            of("link", "it is a link or a file; give a directory by its true path"),
+            of("link/cache", "it is reached through a link or a file; give its true path"),
+            of("full", "it holds something else; give a directory that is empty or does not exist"),
+            of("open", "it is another user's or open to others; make it yours and take that away (chmod 700)"),
+            of("none/cache", "the directory above it does not exist; make that first"),
+        ];
+        for (dir, reason) in cases {
+            let mut server = started(&tree, setting, &["--cache", &dir], &[]);
+            assert_eq!(server.wait_exit().code(), Some(2), "{setting:?}: {dir}");
+            assert!(server.stderr().trim_end().ends_with(&reason), "{setting:?}: {}", server.stderr());
+        }
+        assert!(!tree.path("work/cache").exists() && !tree.path("full/CACHEDIR.TAG").exists(), "{setting:?}");
+    });
+}
