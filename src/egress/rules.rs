@@ -12,6 +12,8 @@ use super::special_addresses::{danger, is_special};
 pub struct Rules {
     allow: Table,
     deny: Table,
+    /// What there is to tell of rules that change nothing, since others cover them.
+    redundant: Vec<String>,
     /// Whether what no rule names is allowed, to learn what is needed.
     is_learning: bool,
 }
@@ -158,28 +160,37 @@ impl Table {
     }
 }
 
+/// A line for each text of which others cover all rules; of several that are alike the last one is none of those.
+fn redundant(flag: &str, table: &Table, rules_of_texts: &[Vec<Rule>]) -> Vec<String> {
+    let mut told = BTreeSet::new();
+    let mut lines = Vec::new();
+    for (at, rules) in rules_of_texts.iter().enumerate() {
+        let covering: Option<Vec<_>> = rules.iter().map(|rule| table.covering(rule, Some(at))).collect();
+        if let Some(by) = covering.and_then(|by| by.first().copied())
+            && !told.contains(&by)
+        {
+            told.insert(at);
+            lines.push(format!("{flag} `{}` changes nothing beside `{}`", table.texts[at], table.texts[by]));
+        }
+    }
+    lines
+}
+
 impl Rules {
-    /// Reads rules and names of sets. Fails on one that can have no effect, and names it: it is not what the operator meant.
+    /// Reads rules and names of sets. Fails on one that never matches, and names it: it is not what the operator meant. One that others
+    /// cover is only told ([`Self::redundant`]): a profile and a command line may both name what they need.
     pub fn new(allow: &[String], deny: &[String]) -> Result<Self, RuleError> {
         let ((allowed, of_allow), (denied, of_deny)) = (Table::of(allow, false)?, Table::of(deny, true)?);
         let error = |rule: &String, why: String| Err(RuleError { rule: rule.clone(), why: why.into() });
-        for (at, (text, rules)) in allow.iter().zip(&of_allow).enumerate() {
+        for (text, rules) in allow.iter().zip(&of_allow) {
             let by_deny: Option<Vec<_>> = rules.iter().map(|rule| denied.covering(rule, None)).collect();
             if let Some(by) = by_deny.and_then(|by| by.first().copied()) {
                 return error(text, format!("never matches: `{}` denies all of it", deny[by]));
             }
-            let covering: Option<Vec<_>> = rules.iter().map(|rule| allowed.covering(rule, Some(at))).collect();
-            if let Some(by) = covering.and_then(|by| by.first().copied()) {
-                return error(text, format!("allows nothing that `{}` does not allow", allow[by]));
-            }
         }
-        for (at, (text, rules)) in deny.iter().zip(&of_deny).enumerate() {
-            let covering: Option<Vec<_>> = rules.iter().map(|rule| denied.covering(rule, Some(at))).collect();
-            if let Some(by) = covering.and_then(|by| by.first().copied()) {
-                return error(text, format!("denies nothing that `{}` does not deny", deny[by]));
-            }
-        }
-        Ok(Self { allow: allowed, deny: denied, is_learning: false })
+        let redundant =
+            [redundant("--allow-net", &allowed, &of_allow), redundant("--deny-net", &denied, &of_deny)].concat();
+        Ok(Self { allow: allowed, deny: denied, redundant, is_learning: false })
     }
 
     /// Allows what no rule names, too, but for addresses that are more than a host ([`danger`]).
@@ -211,6 +222,16 @@ impl Rules {
     /// The rule that says yes or no to a connection, as it was written.
     pub fn deciding(&self, to: &Destination) -> Option<&str> {
         self.deny.deciding(to, |entry| entry.requests.is_none()).or_else(|| self.allow.deciding(to, |_| true))
+    }
+
+    /// A line for each rule that changes nothing beside others.
+    pub fn redundant(&self) -> &[String] {
+        &self.redundant
+    }
+
+    /// The rules as they were written: what is allowed, and what is denied.
+    pub fn texts(&self) -> (&[String], &[String]) {
+        (&self.allow.texts, &self.deny.texts)
     }
 
     /// The sets that are allowed, as they were written.
@@ -333,9 +354,8 @@ mod tests {
         for (port, expected) in [(5, true), (6, false)] {
             assert_eq!(rules.allows_resolved(&datagrams("a.example.org", port), "10.0.0.3".parse().unwrap()), expected);
         }
-        let error = Rules::new(&texts(&["udp://a.b:80", "a.b"]), &texts(&["c.d:80", "udp://c.d:80"])).unwrap_err();
-        let expected = "the network rule `udp://c.d:80` denies nothing that `c.d:80` does not deny";
-        assert_eq!(error.to_string(), expected);
+        let rules = Rules::new(&texts(&["udp://a.b:80", "a.b"]), &texts(&["c.d:80", "udp://c.d:80"])).unwrap();
+        assert_eq!(rules.redundant(), ["--deny-net `udp://c.d:80` changes nothing beside `c.d:80`"]);
     }
 
     #[test]
@@ -419,30 +439,45 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_without_effect_is_an_error_that_names_it() {
-        let cases: [(&[&str], &[&str], &str); 11] = [
+    fn a_rule_that_others_cover_is_told_once() {
+        let cases: [(&[&str], &[&str], &str); 9] = [
             (
                 &["GET,POST https://a.b/c/**", "GET https://a.b/c/*/d"],
                 &[],
-                "`GET https://a.b/c/*/d` allows nothing that `GET,POST https://a.b/c/**` does not allow",
+                "--allow-net `GET https://a.b/c/*/d` changes nothing beside `GET,POST https://a.b/c/**`",
             ),
-            (&["a.b", "https://a.b/c"], &[], "`https://a.b/c` allows nothing that `a.b` does not allow"),
+            (&["a.b", "https://a.b/c"], &[], "--allow-net `https://a.b/c` changes nothing beside `a.b`"),
+            (
+                &["a.b"],
+                &["https://a.b/c", "PUT https://a.b/c"],
+                "--deny-net `PUT https://a.b/c` changes nothing beside `https://a.b/c`",
+            ),
+            (&["a.b", "A.b."], &[], "--allow-net `a.b` changes nothing beside `A.b.`"),
+            (&["*.b:*", "x.a.b:22"], &[], "--allow-net `x.a.b:22` changes nothing beside `*.b:*`"),
+            (&["10.1.0.0/16", "10.0.0.0/8"], &[], "--allow-net `10.1.0.0/16` changes nothing beside `10.0.0.0/8`"),
+            (
+                &["@npm", "registry.npmjs.org:443"],
+                &[],
+                "--allow-net `registry.npmjs.org:443` changes nothing beside `@npm`",
+            ),
+            (&["@npm", "@npm"], &[], "--allow-net `@npm` changes nothing beside `@npm`"),
+            (&["a.b"], &["c.d", "c.d:80"], "--deny-net `c.d:80` changes nothing beside `c.d`"),
+        ];
+        for (allow, deny, expected) in cases {
+            assert_eq!(rules(allow, deny).redundant(), [expected]);
+        }
+        assert_eq!(rules(&["@npm", "registry.npmjs.org"], &["a.b"]).redundant(), [] as [&str; 0]);
+    }
+
+    #[test]
+    fn a_rule_that_never_matches_is_an_error_that_names_it() {
+        let cases: [(&[&str], &[&str], &str); 3] = [
             (
                 &["GET https://a.b/c/d"],
                 &["GET https://*.b/*/**"],
                 "`GET https://a.b/c/d` never matches: `GET https://*.b/*/**` denies all of it",
             ),
-            (
-                &["a.b"],
-                &["https://a.b/c", "PUT https://a.b/c"],
-                "`PUT https://a.b/c` denies nothing that `https://a.b/c` does not deny",
-            ),
-            (&["a.b", "A.b."], &[], "`a.b` allows nothing that `A.b.` does not allow"),
-            (&["*.b:*", "x.a.b:22"], &[], "`x.a.b:22` allows nothing that `*.b:*` does not allow"),
-            (&["10.1.0.0/16", "10.0.0.0/8"], &[], "`10.1.0.0/16` allows nothing that `10.0.0.0/8` does not allow"),
-            (&["@pypi", "pypi.org:443"], &[], "`pypi.org:443` allows nothing that `@pypi` does not allow"),
             (&["a.b"], &["*.b:*"], "`a.b` never matches: `*.b:*` denies all of it"),
-            (&["a.b"], &["c.d", "c.d:80"], "`c.d:80` denies nothing that `c.d` does not deny"),
             (&["a.b", "a.b:0"], &[], "`a.b:0` has the port `0`; 1 to 65535 or `*` is allowed"),
         ];
         for (allow, deny, expected) in cases {
@@ -560,7 +595,7 @@ mod tests {
         ) {
             let print = |rules: &[Rule]| rules.iter().map(Rule::to_string).collect::<Vec<_>>();
             let (allowed, denied) = (Table::of(&print(&allow), false).unwrap().0, Table::of(&print(&deny), true).unwrap().0);
-            let rules = Rules { allow: allowed, deny: denied, is_learning: false };
+            let rules = Rules { allow: allowed, deny: denied, ..Rules::default() };
             let hosts = [Host::Name(name), Host::Address(std::net::Ipv4Addr::from(bits).into())];
             for to in hosts.map(|host| Destination { transport, host, port }) {
                 let is_whole = |rule: &&Rule| rule.requests.is_none();

@@ -1,11 +1,16 @@
 //! `list_allowed_directories`: what the operator has allowed.
 
+use std::{fmt, iter};
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::services::Commands;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
-use crate::sandbox::{Tier, WallStatus};
+use crate::limits::MAX_SHOWN_NETWORK_RULES;
+use crate::protocol::Content;
+use crate::sandbox::Tier;
 use crate::text::escape::show_path;
 
 /// Lists the allowed directories, the project directory first.
@@ -30,8 +35,14 @@ pub struct Sandbox {
     tier: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     refused: Option<String>,
-    /// none, loopback or host
+    /// none, loopback, host or by rule
     network: &'static str,
+    /// Then the flags that say which hosts commands reach, or some of them
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    network_rules: Vec<String>,
+    /// How many more there are
+    #[serde(skip_serializing_if = "Option::is_none")]
+    network_rules_more: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     landlock_abi: Option<u32>,
     /// How many things are known not to be held; `replay sandbox explain` names them
@@ -39,14 +50,31 @@ pub struct Sandbox {
 }
 
 impl Sandbox {
-    fn of(standing: &WallStatus) -> Self {
+    fn of(commands: &Commands) -> Self {
+        let standing = &commands.standing;
+        let mut network_rules = commands.gate.as_ref().map(|gate| gate.flags()).unwrap_or_default();
+        let more = network_rules.len().saturating_sub(MAX_SHOWN_NETWORK_RULES);
+        network_rules.truncate(MAX_SHOWN_NETWORK_RULES);
         Self {
             tier: standing.tier.map_or("none", Tier::as_str),
             refused: standing.refused.clone(),
             network: standing.network_word(),
+            network_rules,
+            network_rules_more: (more > 0).then_some(more),
             landlock_abi: standing.landlock_abi,
             gaps: standing.gaps.len(),
         }
+    }
+}
+
+/// `network: --allow-net @npm, --allow-net example.com`
+impl fmt::Display for Sandbox {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.network_rules.is_empty() {
+            return write!(out, "network: {}", self.network);
+        }
+        write!(out, "network: {}", self.network_rules.join(", "))?;
+        self.network_rules_more.map_or(Ok(()), |more| write!(out, ", and {more} more"))
     }
 }
 
@@ -87,6 +115,9 @@ impl Tool for ListAllowedDirectories {
         } else {
             lines.join("\n")
         };
-        Ok(Reply::text(text).with(Output { directories, sandbox: Sandbox::of(&context.services.commands.standing) }))
+        let sandbox = Sandbox::of(&context.services.commands);
+        let network = context.services.commands.standing.tier.map(|_| Content::text(sandbox.to_string()));
+        let content = iter::once(Content::text(text)).chain(network).collect();
+        Ok(Reply::content(content).with(Output { directories, sandbox }))
     }
 }
