@@ -31,6 +31,17 @@ const WITHOUT_NETWORK: [(&str, &str); 4] = [
     ("PIP_RETRIES", "0"),
 ];
 
+/// The same where the network is by rule: what is allowed and fails is tried once more, and soon, since what is blocked stays so.
+const NETWORK_BY_RULE: [(&str, &str); 7] = [
+    ("npm_config_fetch_retry_mintimeout", "1000"),
+    ("npm_config_fetch_retry_maxtimeout", "1000"),
+    ("npm_config_update_notifier", "false"),
+    ("PIP_DISABLE_PIP_VERSION_CHECK", "1"),
+    ("PIP_RETRIES", "1"),
+    ("UV_HTTP_RETRIES", "1"),
+    ("CARGO_NET_RETRY", "1"),
+];
+
 /// What the walls around commands shall be, as far as it does not depend on the tier.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SandboxConfig {
@@ -123,11 +134,15 @@ impl SandboxConfig {
             (_, true) => &[],
         };
         environment.extend(kept.iter().filter_map(|name| Some((name.into(), world.variable(name)?))));
-        if network != Network::Host && hosts.is_empty() && recording.is_none() {
-            let unset = |(name, _): &&(&str, &str)| environment.iter().all(|(known, _)| known != name);
-            let missing: Vec<_> = WITHOUT_NETWORK.iter().filter(unset).collect();
-            environment.extend(missing.into_iter().map(|(name, value)| (name.into(), value.into())));
-        }
+        let is_by_rule = !hosts.is_empty() || recording.is_some();
+        let told: &[_] = match network {
+            _ if is_by_rule => &NETWORK_BY_RULE,
+            Network::Host => &[],
+            Network::None | Network::Loopback => &WITHOUT_NETWORK,
+        };
+        let unset = |(name, _): &&(&str, &str)| environment.iter().all(|(known, _)| known != name);
+        let missing: Vec<_> = told.iter().filter(unset).collect();
+        environment.extend(missing.into_iter().map(|(name, value)| (name.into(), value.into())));
         credentials::stand_in(&mut environment, &credentials)?;
         Ok(Self {
             mode,

@@ -199,7 +199,7 @@ impl Guarded for Guard {
 impl Shared {
     /// Waits for the supervisor's first word; `None` if it is gone, and with it the command.
     async fn begin(&self, handle: &Handle, listening: Listening, out: Out, mode: Mode) -> io::Result<Option<Proxy>> {
-        watched(listening.as_fd())?.readable().await?;
+        let _ = watched(listening.as_fd())?.readable().await?;
         let Some(interception) = listening.begin().map_err(io::Error::other)? else { return Ok(None) };
         let (ways, sockets) = Ways::new(interception, out)?;
         let (authority, verifier) = (Arc::clone(&self.authority), Arc::clone(&self.verifier));
