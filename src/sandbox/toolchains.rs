@@ -239,6 +239,9 @@ const KINDS: [Kind; 23] = [
     },
 ];
 
+/// Where cargo asks for crates of the public registry (`sparse+https://index.crates.io/`).
+pub const CRATES_INDEX: &str = "index.crates.io";
+
 /// Makes cargo take what it has (`net.offline` of its configuration).
 const OFFLINE: &str = "CARGO_NET_OFFLINE";
 /// The names that cargo gives to the public registry, by version of cargo and of the protocol. Other registries may be

@@ -203,6 +203,8 @@ fn every_tool_that_runs_programs_says_what_was_blocked() {
         let data = &said.result()["structuredContent"];
         assert_eq!((data["blocked"].as_array().unwrap().len(), &data["blockedMore"]), (16, &json!(4)));
         assert!(said.text().ends_with("[blocked: 4 more, at other places]\n[exit code: 0]"), "{}", said.text());
+        let said = server.call("execute_command", json!({"command": "echo $PIP_RETRIES $CARGO_NET_RETRY"}));
+        assert!(said.text().starts_with("1 1"), "{}", said.text());
         let listed = server.call("list_allowed_directories", json!({}));
         let rules: Vec<String> = RULES.chunks(2).map(|flag| flag.join(" ")).collect();
         assert_eq!(listed.result()["content"][1]["text"], format!("network: {}", rules.join(", ")));
