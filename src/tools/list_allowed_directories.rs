@@ -1,6 +1,6 @@
 //! `list_allowed_directories`: what the operator has allowed.
 
-use std::{fmt, iter};
+use std::iter;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -35,14 +35,8 @@ pub struct Sandbox {
     tier: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     refused: Option<String>,
-    /// none, loopback, host or by rule
-    network: &'static str,
-    /// Then the flags that say which hosts commands reach, or some of them
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    network_rules: Vec<String>,
-    /// How many more there are
-    #[serde(skip_serializing_if = "Option::is_none")]
-    network_rules_more: Option<usize>,
+    /// none, loopback, host or, by rule, the flags that say which hosts commands reach
+    network: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     landlock_abi: Option<u32>,
     /// How many things are known not to be held; `replay sandbox explain` names them
@@ -52,30 +46,22 @@ pub struct Sandbox {
 impl Sandbox {
     fn of(commands: &Commands) -> Self {
         let standing = &commands.standing;
-        let mut network_rules = commands.gate.as_ref().map(|gate| gate.flags()).unwrap_or_default();
-        let more = network_rules.len().saturating_sub(MAX_SHOWN_NETWORK_RULES);
-        network_rules.truncate(MAX_SHOWN_NETWORK_RULES);
         Self {
             tier: standing.tier.map_or("none", Tier::as_str),
             refused: standing.refused.clone(),
-            network: standing.network_word(),
-            network_rules,
-            network_rules_more: (more > 0).then_some(more),
+            network: network(commands),
             landlock_abi: standing.landlock_abi,
             gaps: standing.gaps.len(),
         }
     }
 }
 
-/// `network: --allow-net @npm, --allow-net example.com`
-impl fmt::Display for Sandbox {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.network_rules.is_empty() {
-            return write!(out, "network: {}", self.network);
-        }
-        write!(out, "network: {}", self.network_rules.join(", "))?;
-        self.network_rules_more.map_or(Ok(()), |more| write!(out, ", and {more} more"))
-    }
+fn network(commands: &Commands) -> String {
+    let Some(gate) = &commands.gate else { return commands.standing.network_word().to_owned() };
+    let flags = gate.flags();
+    let shown = flags[..flags.len().min(MAX_SHOWN_NETWORK_RULES)].join(", ");
+    let more = flags.len().saturating_sub(MAX_SHOWN_NETWORK_RULES);
+    if more > 0 { format!("{shown}, and {more} more") } else { shown }
 }
 
 /// One directory.
@@ -116,7 +102,8 @@ impl Tool for ListAllowedDirectories {
             lines.join("\n")
         };
         let sandbox = Sandbox::of(&context.services.commands);
-        let network = context.services.commands.standing.tier.map(|_| Content::text(sandbox.to_string()));
+        let network =
+            context.services.commands.standing.tier.map(|_| Content::text(format!("network: {}", sandbox.network)));
         let content = iter::once(Content::text(text)).chain(network).collect();
         Ok(Reply::content(content).with(Output { directories, sandbox }))
     }
