@@ -475,6 +475,8 @@ pub const MAX_PUBLIC_ENTRIES: usize = 4096;
 pub const MAX_PUBLIC_VISITS: usize = 65_536;
 /// Most refusals that the result of one command tells of.
 pub const MAX_DENIED: usize = 16;
+/// Most rules about the network that an agent is told.
+pub const MAX_SHOWN_NETWORK_RULES: usize = 20;
 /// Lines of the log of connections that wait to be written; further ones are lost, and counted.
 pub const MAX_NET_LOG_WAITING: usize = 4096;
 /// Most places that `replay net learn` makes rules of.

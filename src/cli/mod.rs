@@ -153,7 +153,7 @@ pub enum NetAction {
     /// What --deny-net names stays denied, and so do this machine and its metadata, unless --allow-net names their addresses.
     #[command(after_help = "Example: replay net learn -- npm ci")]
     Learn {
-        /// Write the rules to this file instead of stdout
+        /// Write the rules to this file instead of stdout (`-`), where what the program writes is, too
         #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
         out: Option<PathBuf>,
         /// The program and its arguments, after `--`

@@ -78,6 +78,9 @@ pub struct Output {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Vec<Open<Blocked>>")]
     blocked: Vec<Blocked>,
+    /// How many more there were, at other places
+    #[serde(skip_serializing_if = "Option::is_none")]
+    blocked_more: Option<u64>,
 }
 
 impl Tool for ExecuteCommand {
@@ -294,7 +297,7 @@ fn reply(
     }
     let timed_out = outcome.timed_out;
     let would_change = would_change.map(Open);
-    let blocked = Blocked::among(&outcome.denied);
+    let (blocked, blocked_more) = (Blocked::among(&outcome.denied), Blocked::more(&outcome.denied));
     let output = Output {
         stdout,
         stderr,
@@ -304,6 +307,7 @@ fn reply(
         changed,
         would_change,
         blocked,
+        blocked_more,
         ..Output::default()
     };
     let mut reply = Reply::content(content).with(output);

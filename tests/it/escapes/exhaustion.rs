@@ -25,7 +25,9 @@ fn e98_the_client_cannot_widen_the_directories() {
     stage.denied("read_file", json!({"path": path}));
     let listed = stage.works("list_allowed_directories", json!({}));
     let (work, docs) = (stage.tree.path("work"), stage.tree.path("docs"));
-    assert_eq!(listed, format!("{} (read-write)\n{} (read-only)", work.display(), docs.display()));
+    let directories: Vec<&str> = listed.lines().filter(|line| !line.starts_with("network: ")).collect();
+    let expected = [format!("{} (read-write)", work.display()), format!("{} (read-only)", docs.display())];
+    assert_eq!(directories, expected);
     stage.end();
 }
 

@@ -62,7 +62,7 @@ fn code_that_raises_is_a_result_that_says_where() {
                 (create_session with `python`, such as .venv/bin/python), or give install_packages a wheel or a source tree";
     assert_eq!(ran["notes"], json!([note]));
     let ran = run(&mut server, "raise OSError(101, 'Network is unreachable')");
-    assert!(ran["notes"][0].as_str().unwrap().contains("--network host"), "{ran}");
+    assert!(ran["notes"][0].as_str().unwrap().contains("--allow-net"), "{ran}");
     assert_eq!(result(&mut server, "import sys; sys.exit(0)"), "None");
 }
 
