@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_replay_global_optspecs
-    string join \n mcp-server mock= record= allow= allow-read= allow-write= sandbox-profile= protect= unprotect= freeze-sinks hide= git= sandbox= network= allow-network allow-net= deny-net= credential= for= net= net-log= isolation= shell= env= home= git-identity= system= no-toolchains limit-processes= limit-file-bytes= limit-cpu-secs= limit-memory-bytes= limit-open-files= command-timeout-secs= max-command-timeout-secs= output-cap-bytes= max-commands= max-background-commands= background-output-bytes= undo= undo-mib= undo-days= undo-full= undo-skip= max-python-sessions= python-idle-timeout-secs= no-python-spare tools= errors= no-fsync memory-mib= search-memory-mib= max-line-bytes= stall-timeout-secs= log-level= http= stdio token-file= tls-cert= tls-key= allow-origin= allow-host= max-connections= client-timeout-secs= max-sessions= session-idle-secs= rate-limit= rate-burst= max-calls= audit= audit-key= audit-previous= otlp-endpoint= h/help V/version
+    string join \n mcp-server mock= record= allow= allow-read= allow-write= sandbox-profile= protect= unprotect= freeze-sinks hide= git= sandbox= network= allow-network allow-net= deny-net= credential= for= net= net-log= isolation= shell= env= home= git-identity= system= no-toolchains limit-processes= limit-file-bytes= limit-cpu-secs= limit-memory-bytes= limit-open-files= command-timeout-secs= max-command-timeout-secs= output-cap-bytes= max-commands= max-background-commands= background-output-bytes= undo= undo-mib= undo-days= undo-full= undo-skip= max-python-sessions= python-idle-timeout-secs= no-python-spare tools= errors= reply-tokens= no-fsync memory-mib= search-memory-mib= max-line-bytes= stall-timeout-secs= log-level= http= stdio token-file= tls-cert= tls-key= allow-origin= allow-host= max-connections= client-timeout-secs= max-sessions= session-idle-secs= rate-limit= rate-burst= max-calls= audit= audit-key= audit-previous= otlp-endpoint= h/help V/version
 end
 
 function __fish_replay_needs_command
@@ -94,6 +94,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_needs_command" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_needs_command" -l reply-tokens -d 'Cut replies that need more than about so many tokens, and say how to read on (25000 by default; 0 cuts none)' -r
 complete -c replay -n "__fish_replay_needs_command" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_needs_command" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_needs_command" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -212,6 +213,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand call" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand call" -l reply-tokens -d 'Cut replies that need more than about so many tokens, and say how to read on (25000 by default; 0 cuts none)' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -297,6 +299,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand tools" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand tools" -l reply-tokens -d 'Cut replies that need more than about so many tokens, and say how to read on (25000 by default; 0 cuts none)' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -385,6 +388,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand bench" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand bench" -l reply-tokens -d 'Cut replies that need more than about so many tokens, and say how to read on (25000 by default; 0 cuts none)' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -490,6 +494,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l reply-tokens -d 'Cut replies that need more than about so many tokens, and say how to read on (25000 by default; 0 cuts none)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -583,6 +588,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l reply-tokens -d 'Cut replies that need more than about so many tokens, and say how to read on (25000 by default; 0 cuts none)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -667,6 +673,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l reply-tokens -d 'Cut replies that need more than about so many tokens, and say how to read on (25000 by default; 0 cuts none)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -751,6 +758,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l reply-tokens -d 'Cut replies that need more than about so many tokens, and say how to read on (25000 by default; 0 cuts none)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -836,6 +844,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l reply-tokens -d 'Cut replies that need more than about so many tokens, and say how to read on (25000 by default; 0 cuts none)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -924,6 +933,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l reply-tokens -d 'Cut replies that need more than about so many tokens, and say how to read on (25000 by default; 0 cuts none)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -1008,6 +1018,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l reply-tokens -d 'Cut replies that need more than about so many tokens, and say how to read on (25000 by default; 0 cuts none)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -1099,6 +1110,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l reply-tokens -d 'Cut replies that need more than about so many tokens, and say how to read on (25000 by default; 0 cuts none)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -1191,6 +1203,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l reply-tokens -d 'Cut replies that need more than about so many tokens, and say how to read on (25000 by default; 0 cuts none)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -1282,6 +1295,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l reply-tokens -d 'Cut replies that need more than about so many tokens, and say how to read on (25000 by default; 0 cuts none)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -1368,6 +1382,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l reply-tokens -d 'Cut replies that need more than about so many tokens, and say how to read on (25000 by default; 0 cuts none)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -1453,6 +1468,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l reply-tokens -d 'Cut replies that need more than about so many tokens, and say how to read on (25000 by default; 0 cuts none)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -1539,6 +1555,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l reply-tokens -d 'Cut replies that need more than about so many tokens, and say how to read on (25000 by default; 0 cuts none)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -1630,6 +1647,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l reply-tokens -d 'Cut replies that need more than about so many tokens, and say how to read on (25000 by default; 0 cuts none)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -1718,6 +1736,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l reply-tokens -d 'Cut replies that need more than about so many tokens, and say how to read on (25000 by default; 0 cuts none)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -1802,6 +1821,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l reply-tokens -d 'Cut replies that need more than about so many tokens, and say how to read on (25000 by default; 0 cuts none)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -1886,6 +1906,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l reply-tokens -d 'Cut replies that need more than about so many tokens, and say how to read on (25000 by default; 0 cuts none)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -1974,6 +1995,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand why" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand why" -l reply-tokens -d 'Cut replies that need more than about so many tokens, and say how to read on (25000 by default; 0 cuts none)' -r
 complete -c replay -n "__fish_replay_using_subcommand why" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand why" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand why" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -2059,6 +2081,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l reply-tokens -d 'Cut replies that need more than about so many tokens, and say how to read on (25000 by default; 0 cuts none)' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -2146,6 +2169,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l reply-tokens -d 'Cut replies that need more than about so many tokens, and say how to read on (25000 by default; 0 cuts none)' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -2231,6 +2255,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l reply-tokens -d 'Cut replies that need more than about so many tokens, and say how to read on (25000 by default; 0 cuts none)' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -2318,6 +2343,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l reply-tokens -d 'Cut replies that need more than about so many tokens, and say how to read on (25000 by default; 0 cuts none)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -2420,6 +2446,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l reply-tokens -d 'Cut replies that need more than about so many tokens, and say how to read on (25000 by default; 0 cuts none)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -2506,6 +2533,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l reply-tokens -d 'Cut replies that need more than about so many tokens, and say how to read on (25000 by default; 0 cuts none)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -2591,6 +2619,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l reply-tokens -d 'Cut replies that need more than about so many tokens, and say how to read on (25000 by default; 0 cuts none)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -2676,6 +2705,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l reply-tokens -d 'Cut replies that need more than about so many tokens, and say how to read on (25000 by default; 0 cuts none)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -2767,6 +2797,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l reply-tokens -d 'Cut replies that need more than about so many tokens, and say how to read on (25000 by default; 0 cuts none)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -2859,6 +2890,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l reply-tokens -d 'Cut replies that need more than about so many tokens, and say how to read on (25000 by default; 0 cuts none)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -2945,6 +2977,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l reply-tokens -d 'Cut replies that need more than about so many tokens, and say how to read on (25000 by default; 0 cuts none)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -3031,6 +3064,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l reply-tokens -d 'Cut replies that need more than about so many tokens, and say how to read on (25000 by default; 0 cuts none)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -3120,6 +3154,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l reply-tokens -d 'Cut replies that need more than about so many tokens, and say how to read on (25000 by default; 0 cuts none)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -3211,6 +3246,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l reply-tokens -d 'Cut replies that need more than about so many tokens, and say how to read on (25000 by default; 0 cuts none)' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -3300,6 +3336,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l reply-tokens -d 'Cut replies that need more than about so many tokens, and say how to read on (25000 by default; 0 cuts none)' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -3398,6 +3435,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l reply-tokens -d 'Cut replies that need more than about so many tokens, and say how to read on (25000 by default; 0 cuts none)' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -3488,6 +3526,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand health" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand health" -l reply-tokens -d 'Cut replies that need more than about so many tokens, and say how to read on (25000 by default; 0 cuts none)' -r
 complete -c replay -n "__fish_replay_using_subcommand health" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand health" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand health" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -3572,6 +3611,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand generate" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand generate" -l reply-tokens -d 'Cut replies that need more than about so many tokens, and say how to read on (25000 by default; 0 cuts none)' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r

@@ -31,6 +31,17 @@ const WITHOUT_NETWORK: [(&str, &str); 4] = [
     ("PIP_RETRIES", "0"),
 ];
 
+/// What git is told, since nobody sits at it (git(1), git-var(1)): an editor would wait, and one that does nothing would say that a
+/// message is fine; it serves lists of rebase, too. `git status` writes no index, so that a command which only looks changes nothing.
+const GIT: [(&str, &str); 2] = [
+    (
+        "GIT_EDITOR",
+        "test -t 0 && exec ${VISUAL:-${EDITOR:-vi}} \"$@\"; echo 'commands have no editor: give the text with -m, -F or --no-edit, or \
+         a program as GIT_EDITOR or GIT_SEQUENCE_EDITOR' >&2; false",
+    ),
+    ("GIT_OPTIONAL_LOCKS", "0"),
+];
+
 /// What the walls around commands shall be, as far as it does not depend on the tier.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SandboxConfig {
@@ -123,11 +134,11 @@ impl SandboxConfig {
             (_, true) => &[],
         };
         environment.extend(kept.iter().filter_map(|name| Some((name.into(), world.variable(name)?))));
-        if network != Network::Host && hosts.is_empty() && recording.is_none() {
-            let unset = |(name, _): &&(&str, &str)| environment.iter().all(|(known, _)| known != name);
-            let missing: Vec<_> = WITHOUT_NETWORK.iter().filter(unset).collect();
-            environment.extend(missing.into_iter().map(|(name, value)| (name.into(), value.into())));
-        }
+        let is_alone = network != Network::Host && hosts.is_empty() && recording.is_none();
+        let usual = WITHOUT_NETWORK.iter().filter(|_| is_alone).chain(GIT.iter().filter(|_| !world.own));
+        let unset = |(name, _): &&(&str, &str)| environment.iter().all(|(known, _)| known != name);
+        let missing: Vec<_> = usual.filter(unset).collect();
+        environment.extend(missing.into_iter().map(|(name, value)| (name.into(), value.into())));
         credentials::stand_in(&mut environment, &credentials)?;
         Ok(Self {
             mode,

@@ -69,6 +69,8 @@ pub struct Config {
     pub max_command_timeout: Duration,
     /// Output kept of each stream.
     pub output_cap_bytes: usize,
+    /// Text of a reply to a call that does not say how much it wants.
+    pub reply_bytes: usize,
     /// Commands at the same time, beside those in the background.
     pub max_commands: usize,
     /// Commands in the background at the same time.
@@ -208,6 +210,10 @@ impl Config {
             command_timeout: Duration::from_secs(timeout_secs),
             max_command_timeout: Duration::from_secs(max_timeout_secs),
             output_cap_bytes: count(output_cap_bytes, None, limits::OUTPUT_CAP_BYTES),
+            reply_bytes: match count(options.reply_tokens, asked.reply_tokens, limits::REPLY_TOKENS as usize) {
+                0 => usize::MAX,
+                tokens => tokens * limits::BYTES_PER_TOKEN,
+            },
             max_commands: count(options.max_commands, asked.max_commands, limits::MAX_COMMANDS),
             max_background_commands: count(
                 options.max_background_commands,

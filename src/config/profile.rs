@@ -133,6 +133,8 @@ pub(super) struct Limits {
     pub(super) max_command_timeout_secs: Option<u64>,
     /// As --output-cap-bytes
     pub(super) output_cap_bytes: Option<u64>,
+    /// As --reply-tokens
+    pub(super) reply_tokens: Option<u64>,
     /// As --max-python-sessions
     pub(super) max_python_sessions: Option<u64>,
     /// As --python-idle-timeout-secs
@@ -192,6 +194,7 @@ impl Limits {
             ("command_timeout_secs", self.command_timeout_secs, cli::TIMEOUT_SECS),
             ("max_command_timeout_secs", self.max_command_timeout_secs, cli::TIMEOUT_SECS),
             ("output_cap_bytes", self.output_cap_bytes, cli::OUTPUT_BYTES),
+            ("reply_tokens", self.reply_tokens, cli::REPLY_TOKENS),
             ("max_python_sessions", self.max_python_sessions, cli::COMMANDS),
             ("python_idle_timeout_secs", self.python_idle_timeout_secs, cli::IDLE_SECS),
             ("undo_mib", self.undo_mib, cli::UNDO_MIB),
@@ -304,12 +307,12 @@ mod tests {
                 "network": "none", "allow_network": false, "allow_exec": true, "allow_fork": true, "import_baseline": true,
                 "system": "default", "toolchains": true, "home": "read_only", "git_identity": "A <a@b>",
                 "undo": "on", "undo_full": "drop", "undo_skip": ["target/**"],
-                "env": {"pass": ["A"], "set": {"B": "1"}, "drop": ["C*"]}, "limits": {"cpu_secs": 5}, "extra_rules": []}"#,
+                "env": {"pass": ["A"], "set": {"B": "1"}, "drop": ["C*"]}, "limits": {"cpu_secs": 5, "reply_tokens": 0}, "extra_rules": []}"#,
         )
         .unwrap();
         assert_eq!(profile.home, Some(Home::ReadOnly));
         assert!(matches!(profile.system, Some(System::Word(SystemWord::Default))));
-        assert_eq!(profile.limits.cpu_secs, Some(5));
+        assert_eq!((profile.limits.cpu_secs, profile.limits.reply_tokens), (Some(5), Some(0)));
         let dirs = Profile::parse(r#"{"system": ["/usr"]}"#).unwrap().system;
         assert!(matches!(dirs, Some(System::Dirs(dirs)) if dirs == [Path::new("/usr")]));
     }

@@ -9,6 +9,7 @@ use crate::cancel::CancelToken;
 use crate::exec::Stage;
 use crate::fs::CallWriter;
 use crate::journal::Changes;
+use crate::limits::BYTES_PER_TOKEN;
 
 /// Everything a call has, borrowed for the time it runs.
 pub struct Context<'a> {
@@ -35,6 +36,12 @@ impl<'a> Context<'a> {
     /// Where the call takes memory from.
     pub fn room(&self) -> Room<'a> {
         Room { account: Some(&self.services.account), cancel: self.cancel }
+    }
+
+    /// How many bytes of text the reply may have, if the call asked for so many tokens.
+    pub fn most_bytes(&self, max_tokens: Option<u64>) -> usize {
+        let bytes = |tokens| usize::try_from(tokens).unwrap_or(usize::MAX).saturating_mul(BYTES_PER_TOKEN);
+        max_tokens.map_or(self.services.reply_bytes, bytes)
     }
 
     /// Writes files of this call.

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
+use crate::protocol::Content;
 use crate::sandbox::{Tier, WallStatus};
 use crate::text::escape::show_path;
 
@@ -87,6 +88,9 @@ impl Tool for ListAllowedDirectories {
         } else {
             lines.join("\n")
         };
-        Ok(Reply::text(text).with(Output { directories, sandbox: Sandbox::of(&context.services.commands.standing) }))
+        let standing = &context.services.commands.standing;
+        let held = standing.tier.map(|_| Content::Text(format!("[execute_command: {}]", standing.instruction())));
+        let content = std::iter::once(Content::Text(text)).chain(held).collect();
+        Ok(Reply::content(content).with(Output { directories, sandbox: Sandbox::of(standing) }))
     }
 }
