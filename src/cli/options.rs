@@ -43,8 +43,9 @@ pub struct Options {
     pub sandbox_profile: Option<PathBuf>,
     /// Keep a path below an allowed directory read-only
     ///
-    /// The path need not exist yet; a relative one begins where `replay` is started. Paths that programs trust, such as .git/hooks, are read-only without this flag. The file
-    /// tools always obey it. Only the tier `namespaces` can make commands obey it, so without that tier commands are refused.
+    /// The path need not exist yet; a relative one begins where `replay` is started. Paths that programs trust, such as .git/hooks, are
+    /// read-only without this flag. The file tools always obey it. Only the tier `namespaces` can make commands obey it, so without
+    /// that tier commands are refused.
     #[arg(long, global = true, help_heading = WALLS, value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub protect: Vec<PathBuf>,
     /// Let agents change a path that is read-only by default

@@ -111,7 +111,8 @@ impl Tool for DirectoryTree {
         if text.len() > most
             && let Some(tree) = &mut tree
         {
-            let fitted = FittedTree::new(std::mem::take(&mut tree.entries), most, length);
+            let room = most.saturating_sub(json(&root, Some(&[]), 0).len());
+            let fitted = FittedTree::new(std::mem::take(&mut tree.entries), room, length);
             text = json(&root, Some(&fitted.entries), usize::MAX);
             cut = Some(fitted.note());
             tree.entries = fitted.entries;
@@ -159,7 +160,7 @@ fn json(root: &str, entries: Option<&[TreeEntry]>, levels: usize) -> String {
 fn length(entry: &TreeEntry) -> usize {
     let mut out = Vec::new();
     let is_open = node(&mut out, &show(entry.name.as_bytes()), entry.kind, entry.listed, &mut 0);
-    out.len() + 1 + if is_open { 2 } else { 0 }
+    out.len() + 1 + 2 * usize::from(is_open)
 }
 
 /// Writes a node, and leaves it open when it has a list of children; whether it did.

@@ -29,22 +29,18 @@ impl FittedTree {
                 continue;
             }
             let mut large = Vec::new();
-            for child in tree.children(range) {
+            for child in tree.children(&range) {
                 let Some(rest) = room.checked_sub(tree.cost(&(child..child + 1))) else { break };
                 (room, kept[child]) = (rest, true);
                 large.push(child + 1..tree.ends[child]);
             }
-            large.retain(|below| !below.is_empty() && tree.children_cost(below) <= room);
+            large.retain(|below| !below.is_empty());
             large.sort_by_key(|below| tree.cost(below));
-            let mut others = large.len();
-            for below in large {
-                let share = room / others;
-                others -= 1;
-                if tree.children_cost(&below) <= share {
-                    room -= share.min(tree.cost(&below));
-                    open.push((below, share));
-                }
-            }
+            // What cannot be opened leaves its share to the others.
+            let largest = tree.shares(&large, room).last().copied().unwrap_or_default();
+            large.retain(|below| tree.children_cost(below) <= largest);
+            let shares = tree.shares(&large, room);
+            open.extend(large.into_iter().zip(shares).filter(|(below, share)| tree.children_cost(below) <= *share));
         }
         let (mut closed, mut path) = (Vec::new(), Vec::new());
         for at in (0..entries.len()).filter(|at| kept[*at]) {
@@ -115,12 +111,23 @@ impl Sizes {
     }
 
     /// Those that lie directly in a directory.
-    fn children(&self, range: Range<usize>) -> impl Iterator<Item = usize> {
-        std::iter::successors(Some(range.start), |at| self.ends.get(*at).copied()).take_while(move |at| *at < range.end)
+    fn children(&self, range: &Range<usize>) -> impl Iterator<Item = usize> {
+        let end = range.end;
+        std::iter::successors(Some(range.start), |at| self.ends.get(*at).copied()).take_while(move |at| *at < end)
+    }
+
+    /// What each of these gets of `room`, the smallest first: as much as the others, or all that it needs.
+    fn shares(&self, ranges: &[Range<usize>], mut room: usize) -> Vec<usize> {
+        let share = |(at, range): (usize, &Range<usize>)| {
+            let share = room / (ranges.len() - at);
+            room -= share.min(self.cost(range));
+            share
+        };
+        ranges.iter().enumerate().map(share).collect()
     }
 
     fn children_cost(&self, range: &Range<usize>) -> usize {
-        self.children(range.clone()).map(|child| self.cost(&(child..child + 1))).sum()
+        self.children(range).map(|child| self.cost(&(child..child + 1))).sum()
     }
 }
 

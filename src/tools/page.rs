@@ -130,6 +130,8 @@ fn from_disk(
     let mut reader = Reader::new(file, from);
     let mut text = Vec::new();
     let mut held = room.share();
+    // More than is shown, and no character is cut.
+    let is_full = |text: &[u8]| text.len() > most && text.ends_with(b"\n");
     while wanted > 0 {
         let read = reader.read(&mut buffer).map_err(failed)?;
         let mut chunk = &buffer[..read];
@@ -144,15 +146,14 @@ fn from_disk(
         if skip > 0 {
             continue;
         }
-        // What is cut below is not read, but a character is not cut here.
-        while wanted > 0 && !chunk.is_empty() && !(text.len() > most && text.ends_with(b"\n")) {
+        while wanted > 0 && !chunk.is_empty() && !is_full(&text) {
             let end = memchr(b'\n', chunk).map_or(chunk.len(), |at| at + 1);
             wanted -= u64::from(chunk[end - 1] == b'\n');
             text.extend_from_slice(&chunk[..end]);
             chunk = &chunk[end..];
         }
         room.cover(&mut held, text.len() * READ_COPIES)?;
-        if text.len() > most && text.ends_with(b"\n") {
+        if is_full(&text) {
             break;
         }
         if text.len() as u64 > MAX_READ_BYTES {
