@@ -200,7 +200,7 @@ pub struct Options {
     /// from their model.
     #[arg(long, global = true, help_heading = SERVER, value_enum, default_value_t = Errors::Codes, value_name = "STYLE", hide_short_help = true)]
     pub errors: Errors,
-    /// Cut replies that need more than about so many tokens, and say how to read on (25000 by default)
+    /// Cut replies longer than about so many tokens (25000 by default)
     ///
     /// 0 cuts none. A token counts as three bytes. This concerns files, lists, trees and the output of commands. `maxTokens`, `limit` and
     /// `depth` of a call win.
