@@ -51,7 +51,9 @@ impl FittedTree {
             }
         }
         drop(path);
-        closed.iter().for_each(|(at, ..)| entries[*at].listed = false);
+        for (at, ..) in &closed {
+            entries[*at].listed = false;
+        }
         let mut closed: Vec<_> = closed.into_iter().map(|(_, path, below)| (path, below)).collect();
         closed.sort_by_key(|(_, below)| std::cmp::Reverse(*below));
         let all = entries.len();
