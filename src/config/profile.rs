@@ -295,8 +295,8 @@ mod tests {
     fn every_key_says_what_it_means() {
         let keys: Vec<String> = profile_keys().into_iter().map(|(key, _)| key).collect();
         let all = properties::<Profile>().len() + properties::<Env>().len() + properties::<Limits>().len();
-        assert_eq!((keys.len(), all), (45, 45));
-        assert_eq!((keys[0].as_str(), keys[44].as_str()), ("read_only", "limits.undo_days"));
+        assert_eq!((keys.len(), all), (46, 46));
+        assert_eq!((keys[0].as_str(), keys[45].as_str()), ("read_only", "limits.undo_days"));
     }
 
     #[test]
