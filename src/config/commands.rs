@@ -42,6 +42,17 @@ const NETWORK_BY_RULE: [(&str, &str); 7] = [
     ("CARGO_NET_RETRY", "1"),
 ];
 
+/// What git is told, since nobody sits at it (git(1), git-var(1)): an editor would wait, and one that does nothing would say that a
+/// message is fine; it serves lists of rebase, too. `git status` writes no index, so that a command which only looks changes nothing.
+const GIT: [(&str, &str); 2] = [
+    (
+        "GIT_EDITOR",
+        "test -t 0 && exec ${VISUAL:-${EDITOR:-vi}} \"$@\"; echo 'commands have no editor: give the text with -m, -F or --no-edit, or \
+         a program as GIT_EDITOR or GIT_SEQUENCE_EDITOR' >&2; false",
+    ),
+    ("GIT_OPTIONAL_LOCKS", "0"),
+];
+
 /// What the walls around commands shall be, as far as it does not depend on the tier.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SandboxConfig {
@@ -155,8 +166,9 @@ impl SandboxConfig {
             Network::Host => &[],
             Network::None | Network::Loopback => &WITHOUT_NETWORK,
         };
+        let told = told.iter().chain(GIT.iter().filter(|_| !world.own));
         let unset = |(name, _): &&(&str, &str)| environment.iter().all(|(known, _)| known != name);
-        let missing: Vec<_> = told.iter().filter(unset).collect();
+        let missing: Vec<_> = told.filter(unset).collect();
         environment.extend(missing.into_iter().map(|(name, value)| (name.into(), value.into())));
         credentials::stand_in(&mut environment, &credentials)?;
         let ssh_agent = (options.ssh_sign || profile.ssh_sign).then(|| ssh_agent(world)).transpose()?;

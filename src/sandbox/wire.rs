@@ -179,6 +179,8 @@ pub enum Denied {
     MoreBlocked(u64),
     /// It wanted to open, link or move what is hidden by a pattern, or to move what holds that.
     Hidden(RawString),
+    /// It wanted to change this, and its mount there is read-only.
+    ReadOnly(RawString),
     /// It wanted to change mode, owner, times or attributes of something that it may not change (path as the command
     /// gave it).
     Metadata(RawString),

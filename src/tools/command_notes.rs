@@ -68,6 +68,11 @@ impl Notes {
                     "commands cannot change mode, owner, times or attributes of `{}`",
                     show_path(path.as_path())
                 )),
+                Denied::ReadOnly(path) => self.add(format_args!(
+                    "commands cannot change `{}`: it is protected, or lies on what is read-only; the operator can free a protected \
+                     path (--unprotect)",
+                    show_path(path.as_path())
+                )),
                 Denied::Hidden(path) => self.add(format_args!("{}", hidden_note(path.as_path()))),
                 Denied::Memory => self.add(format_args!(
                     "ended because its processes together held more memory than a command may; only the operator can \

@@ -10,7 +10,7 @@ use super::change_notes::{ChangesMade, changes_made};
 use super::command_notes::{Notes, exit_code, refused};
 use super::dry_run_notes::{WouldChange, would_change};
 use super::python::Open;
-use super::shown_output::{ShownOutput, both, most_bytes};
+use super::shown_output::{ShownOutput, both};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::exec::{self, Blocked, ExecError, HandedOver, Outcome, Stage, Waited, place_of};
@@ -35,7 +35,7 @@ pub struct Params {
     /// Where to run it (default: first writable directory)
     #[schemars(extend("x-aliases" = ["cwd", "working_directory", "workdir"]))]
     working_directory: Option<String>,
-    /// Seconds until it is ended (default: after 30 it goes on in the background)
+    /// Seconds until it is ended (default: none; what takes long goes on in the background)
     #[schemars(range(min = 1), extend("x-aliases" = ["timeout_secs"]))]
     timeout: Option<u64>,
     /// Reply at once, let it run on
@@ -107,7 +107,7 @@ impl Tool for ExecuteCommand {
             terminal: (params.tty == Some(true)).then_some((TERMINAL_ROWS, TERMINAL_COLUMNS)),
         };
         let asked = params.timeout.map(Duration::from_secs);
-        let most = most_bytes(params.max_tokens);
+        let most = context.most_output_bytes(params.max_tokens);
         let is_dry = params.dry_run == Some(true);
         let reply = match (params.background == Some(true), is_dry) {
             (true, true) => {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::change_notes::{ChangesMade, changes_told};
 use super::command_notes::{Notes, exit_code, refused};
 use super::python::Open;
-use super::shown_output::{folded, most_bytes};
+use super::shown_output::folded;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::cancel::{Bound, CancelToken};
 use crate::error::Error;
@@ -219,7 +219,7 @@ fn reply(
     let page = command.read(params.cursor, MAX_FOLLOW_BYTES).map_err(ExecError::Follow)?;
     let is_long = page.bytes.len() >= MAX_FOLLOW_BYTES / 2;
     let whole = Captured::whole(page.bytes);
-    let shown = folded(context, FollowCommand::NAME, ("output", &whole), most_bytes(params.max_tokens));
+    let shown = folded(context, FollowCommand::NAME, ("output", &whole), context.most_output_bytes(params.max_tokens));
     let mut notes = Notes::below(&shown.text, "(no new output)");
     notes.extend(shown.note);
     if page.skipped > 0 {

@@ -101,10 +101,13 @@ impl Tool for ListAllowedDirectories {
         } else {
             lines.join("\n")
         };
-        let sandbox = Sandbox::of(&context.services.commands);
-        let network =
-            context.services.commands.standing.tier.map(|_| Content::text(format!("network: {}", sandbox.network)));
-        let content = iter::once(Content::text(text)).chain(network).collect();
+        let commands = &context.services.commands;
+        let sandbox = Sandbox::of(commands);
+        let held = commands.standing.tier.map(|_| {
+            let rules = commands.gate.as_ref().map(|_| format!(" They are {}.", sandbox.network)).unwrap_or_default();
+            Content::text(format!("[execute_command: {}{rules}]", commands.standing.instruction()))
+        });
+        let content = iter::once(Content::text(text)).chain(held).collect();
         Ok(Reply::content(content).with(Output { directories, sandbox }))
     }
 }

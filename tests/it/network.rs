@@ -207,7 +207,8 @@ fn every_tool_that_runs_programs_says_what_was_blocked() {
         assert!(said.text().starts_with("1 1"), "{}", said.text());
         let listed = server.call("list_allowed_directories", json!({}));
         let rules: Vec<String> = RULES.chunks(2).map(|flag| flag.join(" ")).collect();
-        assert_eq!(listed.result()["content"][1]["text"], format!("network: {}", rules.join(", ")));
+        let text = listed.result()["content"][1]["text"].as_str().unwrap();
+        assert!(text.ends_with(&format!(" They are {}.]", rules.join(", "))), "{text}");
         assert_eq!(listed.result()["structuredContent"]["sandbox"]["network"], rules.join(", "));
         tree.file("work/ask.py", ASK);
         let line = "python3 ask.py api.example.com=api.example.com; python3 connect.py example.org 4";
