@@ -22,6 +22,7 @@ use super::plan::{Extent, Network, Place, Plan, Tier};
 use super::program::Start;
 use super::protected_paths::{Guarded, Watcher};
 use super::raw_string::RawString;
+use super::remedy::with_remedy;
 use super::route_counters::RouteCounters;
 use super::supervisor::{Supervisor, wait_for_more};
 use super::supervisor_table::{Order, SupervisorLine, SupervisorTable};
@@ -155,8 +156,8 @@ impl Confinement {
                 } else {
                     Vec::new()
                 };
-                namespaces::enter(&alone, plan.network)?;
-                copying = view::enter(&plan, &alone, public)?;
+                let entered = namespaces::enter(&alone, plan.network).and_then(|()| view::enter(&plan, &alone, public));
+                copying = entered.map_err(with_remedy)?;
                 outside.guard(plan.protected.iter().map(RawString::as_path))?;
                 watcher = Some(outside);
                 let store = journal.as_ref().map(Journal::store);
@@ -183,8 +184,8 @@ impl Confinement {
         let hello = Hello::Ready {
             home: home.clone(),
             tmp: tmp.clone(),
-            landlock_abi: walls.as_ref().map(Walls::abi),
-            gaps: gaps(&plan, groups.as_ref().is_some_and(Groups::counts_processes), not_public),
+            landlock_abi: walls.as_ref().and_then(Walls::abi),
+            gaps: gaps(&plan, walls.as_ref(), groups.as_ref().is_some_and(Groups::counts_processes), not_public),
             memory,
         };
         let private_home = view::home(&plan);
@@ -569,7 +570,12 @@ fn groups(plan: &Plan, alone: &SingleThread) -> (Option<Groups>, Option<MemoryHo
 }
 
 /// What this system leaves open that another would not.
-fn gaps(plan: &Plan, counts_processes: bool, not_public: Option<Fault>) -> Vec<String> {
+fn gaps(plan: &Plan, walls: Option<&Walls>, counts_processes: bool, not_public: Option<Fault>) -> Vec<String> {
+    let pipes = walls.filter(|walls| walls.abi().is_none()).map(|_| {
+        "commands can write into named pipes of read-only directories: that takes Landlock (Linux 5.19), which this kernel has \
+         not, or not in use"
+            .to_owned()
+    });
     let unbound = !counts_processes
         && plan.tier == Tier::Namespaces
         && plan.limits.processes.is_some()
@@ -591,7 +597,7 @@ fn gaps(plan: &Plan, counts_processes: bool, not_public: Option<Fault>) -> Vec<S
     let private = private.map(|reason| {
         format!("commands can read files below /usr and /opt that root keeps from everybody else: {reason}")
     });
-    unbound.into_iter().chain(of_root).chain(private).collect()
+    pipes.into_iter().chain(unbound).chain(of_root).chain(private).collect()
 }
 
 fn writable(plan: &Plan) -> impl Iterator<Item = &Path> {

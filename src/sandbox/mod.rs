@@ -36,6 +36,7 @@ mod program;
 mod protected_paths;
 mod raw_string;
 mod reaper;
+mod remedy;
 mod route_counters;
 mod scratch;
 pub mod seccomp;

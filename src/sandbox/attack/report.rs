@@ -34,6 +34,9 @@ pub(in crate::sandbox) const LANDLOCK_GAPS: [&str; 11] = [
 /// The same, where commands run as root: /proc cannot be given in parts without a mount.
 pub(super) const LANDLOCK_ROOT_GAPS: &[&str] = &["memory of the machine"];
 
+/// What mounts do not hold: a pipe is written to by no filesystem, so that one on a read-only mount can be written to.
+pub(super) const GAPS_WITHOUT_LANDLOCK: &[&str] = &["write into a read-only pipe"];
+
 /// What gets through because the operator gave the network of the machine.
 pub(super) const HOST_NETWORK: &[&str] = &[
     "TCP",
@@ -59,6 +62,8 @@ pub struct Promise {
     pub network: Network,
     /// Whether they run as root.
     pub root: bool,
+    /// Whether Landlock holds them, too.
+    pub landlock: bool,
 }
 
 impl Promise {
@@ -67,6 +72,7 @@ impl Promise {
         match self.tier {
             Tier::Off => true,
             Tier::Landlock | Tier::Namespaces if GAPS.contains(&attempt) => true,
+            Tier::Namespaces if !self.landlock && GAPS_WITHOUT_LANDLOCK.contains(&attempt) => true,
             Tier::Landlock if LANDLOCK_GAPS.contains(&attempt) => true,
             Tier::Landlock if self.root && LANDLOCK_ROOT_GAPS.contains(&attempt) => true,
             Tier::Landlock | Tier::Namespaces => self.network == Network::Host && HOST_NETWORK.contains(&attempt),
