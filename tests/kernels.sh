@@ -4,14 +4,15 @@
 #
 # usage: tests/kernels.sh PROGRAM [KERNEL ...]     PROGRAM: the built `replay`
 #
-# KERNEL is a release of Debian, whose cloud kernel is taken, or the path of a vmlinuz. Kernels stay in $REPLAY_KERNELS
+# KERNEL is a release of Debian, whose cloud kernel is taken, or the path of a vmlinuz; after a comma, something for its command line
+# (trixie,lsm=capability has no Landlock). Kernels stay in $REPLAY_KERNELS
 # (target/kernels). Where QEMU cannot be had nothing is tried, unless REPLAY_TEST_REQUIRE_KERNELS is set: then that is a failure.
 set -euo pipefail
 program=$(readlink -f "$1") && shift
 cd "$(dirname "$0")/.."
 keep=${REPLAY_KERNELS:-target/kernels}
 mkdir -p "$keep" && keep=$(readlink -f "$keep")
-[ $# -gt 0 ] || set -- bullseye bookworm trixie
+[ $# -gt 0 ] || set -- bullseye bookworm trixie trixie,lsm=capability
 
 skip() {
     echo "tests/kernels.sh: skipped: $*"
@@ -20,8 +21,8 @@ skip() {
 }
 
 missing=
-for need in qemu-system-x86_64:qemu-system-x86 busybox:busybox-static cpio:cpio xz:xz-utils strip:binutils; do
-    command -v "${need%%:*}" >/dev/null || missing="$missing ${need##*:}"
+for need in qemu-system-x86_64:qemu-system-x86 busybox:busybox-static cpio:cpio xz:xz-utils strip:binutils mkfs.ext4:e2fsprogs; do
+    PATH=$PATH:/usr/sbin command -v "${need%%:*}" >/dev/null || missing="$missing ${need##*:}"
 done
 [ "$(uname -m)" = x86_64 ] || skip "it boots kernels for x86_64"
 if [ -n "$missing" ]; then
@@ -44,7 +45,7 @@ fetch() {
 }
 
 # A root with the programs that are tried, on a disk in memory.
-root=$(mktemp -d) && trap 'rm -rf "$root" "$root".gz "$root".log' EXIT
+root=$(mktemp -d) && trap 'rm -rf "$root" "$root".*' EXIT
 mkdir -p "$root"/{usr/bin,usr/lib,proc,sys,dev,tmp,root,etc,home,run,var,srv,mnt}
 ln -s usr/bin "$root/bin"
 strip -o "$root/usr/bin/replay" "$program"
@@ -81,7 +82,7 @@ export PATH=/usr/bin
 $b mount -t proc proc /proc; $b mount -t sysfs sys /sys; $b mount -t devtmpfs dev /dev
 $b mkdir -p /dev/shm /dev/pts /home/u /srv/u
 $b mount -t devpts pts /dev/pts; $b mount -t tmpfs shm /dev/shm; $b mount -t tmpfs tmp /tmp; $b chmod 1777 /tmp /dev/shm
-$b mount -t tmpfs etc /mnt; $b mkdir /mnt/u /mnt/root; $b chown -R 1001:1001 /home/u /mnt/u
+$b mount -t ext4 /dev/nvme0n1 /mnt; $b mkdir /mnt/u /mnt/root; $b chown -R 1001:1001 /home/u /mnt/u
 $b mount -t cgroup2 cgroup /sys/fs/cgroup 2>/dev/null
 $b ip link set lo up
 $b insmod /overlay.ko 2>/dev/null
@@ -105,17 +106,21 @@ for uid in 0 1001; do
         *tried*) [ "$(cat $dir/ro/kept)" = there ] && [ ! -e /usr/bin/new ] && say writes held || say writes "FAILED: $said" ;;
         *) say writes "FAILED: $said" ;;
     esac
-    said=$(run command='echo other > kept; rm f'; as replay changes undo --since 1)
+    said=$(run command='echo other > kept; rm f' && as replay changes undo --since 1)
     case $(cat kept 2>&1) in there) say undo works ;; *) say undo "FAILED: $said" ;; esac
     said=$(as replay call run_python_code code='print(6*7)' --tools all --allow $dir/rw:rw)
     case $said in *42*) say python works ;; *) say python "FAILED: $said" ;; esac
     said=$(run command='echo dry > kept' dry_run=true)
-    case "$said $(cat kept)" in *'dry run: would'*there) say 'dry run' works ;; *error:*) say 'dry run' "refused: $said" ;; *) say 'dry run' "FAILED: $said" ;; esac
+    case "$said $(cat kept)" in *'dry run: would'*there) say 'dry run' works ;; *error:* | *replay:*) say 'dry run' "refused: $said" ;; *) say 'dry run' "FAILED: $said" ;; esac
     said=$(run command='echo by rule' --allow-net example.org)
-    case $said in *'by rule '*) say '--allow-net' works ;; *error:*) say '--allow-net' "refused: $said" ;; *) say '--allow-net' "FAILED: $said" ;; esac
+    case $said in *'by rule '*) say '--allow-net' works ;; *error:* | *replay:*) say '--allow-net' "refused: $said" ;; *) say '--allow-net' "FAILED: $said" ;; esac
     echo secret >a.key; $b chown $uid:$uid a.key
     said=$(run command='cat a.key; cat kept' --hide '*.key')
-    case $said in *secret*) say '--hide' "FAILED: $said" ;; *there*) say '--hide' works ;; *error:*) say '--hide' "refused: $said" ;; *) say '--hide' "FAILED: $said" ;; esac
+    case $said in *secret*) say '--hide' "FAILED: $said" ;; *there*) say '--hide' works ;; *error:* | *replay:*) say '--hide' "refused: $said" ;; *) say '--hide' "FAILED: $said" ;; esac
+    echo 0 >/proc/sys/user/max_user_namespaces
+    said=$(run command=true --sandbox namespaces)
+    case $said in *'sysctl -w user.max_user_namespaces='*) say 'switched off' named ;; *) say 'switched off' "FAILED: $said" ;; esac
+    echo 9999 >/proc/sys/user/max_user_namespaces
 done
 $b poweroff -f
 SECOND
@@ -124,11 +129,11 @@ chmod +x "$root/init" "$root/second"
 faults=0
 rows=()
 notes=()
-for kernel; do
-    overlay=
+for asked; do
+    kernel=${asked%%,*} more=${asked#"${asked%%,*}"} overlay=
     if [ ! -f "$kernel" ]; then
         ls "$keep/$kernel"/boot/vmlinuz-* >/dev/null 2>&1 || fetch "$kernel" || skip "no kernel of $kernel can be had"
-        overlay=$(find "$keep/$kernel/lib/modules" -name 'overlay.ko*' | head -1)
+        overlay=$(find "$keep/$kernel" -name 'overlay.ko*' | head -1)
         kernel=$(ls "$keep/$kernel"/boot/vmlinuz-* | head -1)
     fi
     rm -f "$root/overlay.ko"
@@ -137,20 +142,24 @@ for kernel; do
         ?*) cp "$overlay" "$root/overlay.ko" ;;
     esac
     (cd "$root" && find . | cpio -o -H newc 2>/dev/null | gzip -1 >"$root.gz")
+    # With what kernels of that age know of ext4: memory does not tell there when a file was made, which undo needs.
+    rm -f "$root.disk" && truncate -s 256M "$root.disk"
+    PATH=$PATH:/usr/sbin mkfs.ext4 -q -I 256 -O none,has_journal,extent,filetype,dir_index,large_file,extra_isize "$root.disk"
     timeout 400 qemu-system-x86_64 -m 3000 -smp 2 -nographic -no-reboot -kernel "$kernel" -initrd "$root.gz" \
-        -append 'console=ttyS0 quiet panic=-1' </dev/null | tr -d '\r' >"$root.log" || true
-    release=$(sed -n 's/.*@ \([^ ]*\) .*/\1/p' "$root.log" | head -1)
-    if [ -z "$release" ]; then
+        -drive "file=$root.disk,if=none,id=disk,format=raw" -device nvme,drive=disk,serial=1 \
+        -append "console=ttyS0 quiet panic=-1 ${more#,}" </dev/null | tr -d '\r' >"$root.log" || true
+    release=$(sed -n 's/.*@ \([^ ]*\) .*/\1/p' "$root.log" | head -1)$more
+    if [ "$release" = "$more" ]; then
         tail -20 "$root.log"
         echo "tests/kernels.sh: $kernel does not boot" >&2
         exit 1
     fi
     for uid in 0 1001; do
         cells=
-        for column in tier probe command writes undo python 'dry run' --allow-net --hide; do
+        for column in tier probe command writes undo python 'dry run' --allow-net --hide 'switched off'; do
             said=$(sed -n "s/.*@ [^ ]* $uid $column|//p" "$root.log" | head -1)
             case $said in
-                works* | held* | namespaces*) ;;
+                works | held | namespaces | named) ;;
                 refused:*) notes+=("$release, $uid, $column: $said") && said=refused ;;
                 *) faults=1 && notes+=("$release, $uid, $column: ${said:-nothing was said}") && said=FAILED ;;
             esac
@@ -159,8 +168,8 @@ for kernel; do
         rows+=("| $release | $uid |$cells")
     done
 done
-echo '| kernel | uid | tier | probe | command | writes outside | undo | Python | dry run | --allow-net | --hide |'
-echo '|---|---|---|---|---|---|---|---|---|---|---|'
+echo '| kernel | uid | tier | probe | command | writes outside | undo | Python | dry run | --allow-net | --hide | switched off |'
+echo '|---|---|---|---|---|---|---|---|---|---|---|---|'
 printf '%s\n' "${rows[@]}"
 [ ${#notes[@]} = 0 ] || printf '\n%s\n' "${notes[@]}"
 exit $faults

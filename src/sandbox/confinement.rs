@@ -572,8 +572,8 @@ fn groups(plan: &Plan, alone: &SingleThread) -> (Option<Groups>, Option<MemoryHo
 /// What this system leaves open that another would not.
 fn gaps(plan: &Plan, walls: Option<&Walls>, counts_processes: bool, not_public: Option<Fault>) -> Vec<String> {
     let pipes = walls.filter(|walls| walls.abi().is_none()).map(|_| {
-        "commands can write into named pipes of read-only directories: that takes Landlock (Linux 5.19), which this kernel has \
-         not, or not in use"
+        "commands can write into named pipes of read-only directories, and those of root see which files their supervisor has \
+         open, as far as the kernel lets them (/proc/1/fdinfo): it has no Landlock, or an older one than Linux 5.19"
             .to_owned()
     });
     let unbound = !counts_processes

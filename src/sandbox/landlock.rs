@@ -136,6 +136,11 @@ pub fn abi() -> Option<u32> {
     sys::landlock::version().ok().filter(|version| *version > 0)
 }
 
+/// The same, where it is a second lock behind mounts: a version with which programs still can do their work.
+pub fn abi_in_view() -> Option<u32> {
+    abi().filter(|abi| *abi >= MOVES_ABI)
+}
+
 /// A ruleset that grants what the rules say, and no other access to any file.
 ///
 /// The descriptors name what the rules are about (`O_PATH` will do) and are not kept. A file gets those of the rights that

@@ -52,7 +52,7 @@ mod vitals;
 mod walls;
 pub mod wire;
 
-pub use common_git::can_hold;
+pub use common_git::cannot_hold;
 pub use computing::enclose;
 pub use dry_run::{Content, DryRunReport, Told};
 pub use environment::EnvRules;

@@ -29,7 +29,7 @@ pub(super) fn read_only() -> MountAttributes {
 /// Sets attributes on a mount that is at its place, and on those below it if `recursive`.
 ///
 /// Only there, and so only before anybody is let into this mount namespace, since kernels before Linux 5.12 have no
-/// mount_setattr(2), and mount(2) takes no mount that is nowhere.
+/// `mount_setattr(2)`, and mount(2) takes no mount that is nowhere.
 pub(super) fn set(mount: &OwnedFd, attributes: MountAttributes, recursive: bool) -> io::Result<()> {
     match sys::mount_setattr(mount.as_fd(), attributes, recursive) {
         Err(error) if error.raw_os_error() == Some(libc::ENOSYS) => set_each(mount, attributes, recursive),

@@ -35,11 +35,11 @@ fn remedy(errno: i32, read: impl Fn(&str) -> String, program: &Path) -> Option<S
             program.display()
         )),
         // A filter of system calls is on this process already: that of a container.
-        libc::EPERM if read(STATUS).lines().any(|line| line == "Seccomp:\t2") => {
-            Some("a container's filter of system calls refuses them: `docker run --security-opt seccomp=FILE` gives \
+        libc::EPERM if read(STATUS).lines().any(|line| line == "Seccomp:\t2") => Some(
+            "a container's filter of system calls refuses them: `docker run --security-opt seccomp=FILE` gives \
                   another one (docs/operating.md)"
-                .to_owned())
-        }
+                .to_owned(),
+        ),
         _ => None,
     }
 }

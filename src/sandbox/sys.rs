@@ -30,7 +30,7 @@ impl MountAttributes {
     /// Device nodes cannot be opened.
     pub const NO_DEVICES: Self = Self(libc::MOUNT_ATTR_NODEV);
 
-    /// As mount_setattr(2) has them.
+    /// As `mount_setattr(2)` has them.
     pub const fn bits(self) -> u32 {
         self.0 as u32
     }

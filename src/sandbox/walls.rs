@@ -11,7 +11,7 @@ use rustix::fs::{CWD, Mode, OFlags, readlinkat};
 use super::bpf::Program;
 use super::fault::{Fault, Step};
 use super::intercept::can_fetch;
-use super::landlock::{self, MOVES_ABI, Options, Right, Ruleset, SCOPES_ABI, abi};
+use super::landlock::{self, Options, Right, Ruleset, SCOPES_ABI, abi};
 use super::plan::{Extent, Network, Plan};
 use super::seccomp::{self, Rules, Sockets};
 use super::sys;
@@ -41,9 +41,11 @@ impl Walls {
     ///
     /// Descriptors that a dry run got from other commands, through sockets, would lead past its overlays.
     pub fn in_view(plan: &Plan, store: Option<BorrowedFd<'_>>, is_dry_run: bool) -> Result<Self, Fault> {
-        let (abi, journaled) = (abi().filter(|abi| *abi >= MOVES_ABI), plan.journal.is_some());
-        if abi.is_none() {
-            no_landlock(plan)?;
+        let (abi, journaled) = (landlock::abi_in_view(), plan.journal.is_some());
+        if abi.is_none() && needs_landlock(plan) {
+            let reason = "it alone holds --hide and parts of git repositories for commands, and this kernel does not have \
+                          version 2 of it, which came with Linux 5.19, or it is switched off";
+            return Err(Fault::because("Landlock", reason));
         }
         let mut rules = vec![open("/", Right::ReadExecute)?];
         for place in [view::TMP, view::home(plan), view::SHARED_MEMORY] {
@@ -240,19 +242,9 @@ fn devices() -> Vec<Rule> {
     view::DEVICES.iter().filter_map(|path| open(path, right(path)).ok()).collect()
 }
 
-/// Fails where Landlock alone would hold a part of the plan.
-fn no_landlock(plan: &Plan) -> Result<(), Fault> {
-    let need = |what: &str| {
-        let reason = format!("{what} needs version {MOVES_ABI} of it or newer, which Linux 5.19 and newer have");
-        Err(Fault::because("Landlock", &reason))
-    };
-    if let Some(common) = plan.roots.iter().find(|root| root.writable && root.extent == Extent::CommonOfGit) {
-        return need(&format!(
-            "to hold the part of `{}` that commands may not write (--git none gives them nothing of it)",
-            common.place.path.as_path().display()
-        ));
-    }
-    if plan.hide.is_some() { need("--hide for commands") } else { Ok(()) }
+/// Whether mounts alone cannot hold a part of the plan.
+fn needs_landlock(plan: &Plan) -> bool {
+    plan.hide.is_some() || plan.roots.iter().any(|root| root.writable && root.extent == Extent::CommonOfGit)
 }
 
 fn version() -> Result<u32, Fault> {

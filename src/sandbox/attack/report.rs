@@ -36,6 +36,8 @@ pub(super) const LANDLOCK_ROOT_GAPS: &[&str] = &["memory of the machine"];
 
 /// What mounts do not hold: a pipe is written to by no filesystem, so that one on a read-only mount can be written to.
 pub(super) const GAPS_WITHOUT_LANDLOCK: &[&str] = &["write into a read-only pipe"];
+/// Their supervisor is root as well, and before Linux 5.14 only Landlock asks who looks.
+pub(super) const ROOT_GAPS_WITHOUT_LANDLOCK: &[&str] = &["descriptor information of others"];
 
 /// What gets through because the operator gave the network of the machine.
 pub(super) const HOST_NETWORK: &[&str] = &[
@@ -73,6 +75,7 @@ impl Promise {
             Tier::Off => true,
             Tier::Landlock | Tier::Namespaces if GAPS.contains(&attempt) => true,
             Tier::Namespaces if !self.landlock && GAPS_WITHOUT_LANDLOCK.contains(&attempt) => true,
+            Tier::Namespaces if !self.landlock && self.root && ROOT_GAPS_WITHOUT_LANDLOCK.contains(&attempt) => true,
             Tier::Landlock if LANDLOCK_GAPS.contains(&attempt) => true,
             Tier::Landlock if self.root && LANDLOCK_ROOT_GAPS.contains(&attempt) => true,
             Tier::Landlock | Tier::Namespaces => self.network == Network::Host && HOST_NETWORK.contains(&attempt),
