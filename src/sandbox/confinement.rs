@@ -30,7 +30,8 @@ use super::sys::{self, SingleThread};
 use super::walls::{Walls, writable_on_system};
 use super::wire::{Event, Guard, Hello, Intercept, MemoryHold, Request, send_event, send_up_to};
 use super::{
-    capabilities, certificates, common_git, etc, hidden_paths, kernel_filesystems, landlock, namespaces, view,
+    capabilities, certificates, common_git, etc, hidden_paths, kernel_filesystems, landlock, namespaces, system_gaps,
+    view,
 };
 use crate::hide::{GlobsOf, Hide};
 use crate::limits::MAX_ORDER_BYTES;
@@ -185,7 +186,12 @@ impl Confinement {
             home: home.clone(),
             tmp: tmp.clone(),
             landlock_abi: walls.as_ref().and_then(Walls::abi),
-            gaps: gaps(&plan, walls.as_ref(), groups.as_ref().is_some_and(Groups::counts_processes), not_public),
+            gaps: system_gaps::gaps(
+                &plan,
+                walls.as_ref(),
+                groups.as_ref().is_some_and(Groups::counts_processes),
+                not_public,
+            ),
             memory,
         };
         let private_home = view::home(&plan);
@@ -567,37 +573,6 @@ fn groups(plan: &Plan, alone: &SingleThread) -> (Option<Groups>, Option<MemoryHo
         }
         Err(reason) => (None, Some(MemoryHold::Watch { reason })),
     }
-}
-
-/// What this system leaves open that another would not.
-fn gaps(plan: &Plan, walls: Option<&Walls>, counts_processes: bool, not_public: Option<Fault>) -> Vec<String> {
-    let pipes = walls.filter(|walls| walls.abi().is_none()).map(|_| {
-        "commands can write into named pipes of read-only directories, and those of root see which files their supervisor has \
-         open, as far as the kernel lets them (/proc/1/fdinfo): it has no Landlock, or an older one than Linux 5.19"
-            .to_owned()
-    });
-    let unbound = !counts_processes
-        && plan.tier == Tier::Namespaces
-        && plan.limits.processes.is_some()
-        && rustix::process::geteuid().is_root()
-        && !namespaces::can_bound_root();
-    let unbound =
-        unbound.then(|| "the number of processes is not limited: this kernel holds root to no limit".to_owned());
-    // In namespaces something lies over each.
-    let of_root = plan.tier == Tier::Landlock && rustix::process::geteuid().is_root();
-    let of_root = of_root.then(|| {
-        "commands can read what the kernel tells root alone about the memory of the machine (/proc/kpagecount, \
-         /proc/slabinfo, /proc/vmallocinfo and the like)"
-            .to_owned()
-    });
-    let private = match (plan.tier, not_public) {
-        (Tier::Landlock, _) => of_root.as_ref().map(|_| "this tier cannot keep them back".to_owned()),
-        (_, fault) => fault.map(|fault| fault.to_string()),
-    };
-    let private = private.map(|reason| {
-        format!("commands can read files below /usr and /opt that root keeps from everybody else: {reason}")
-    });
-    pipes.into_iter().chain(unbound).chain(of_root).chain(private).collect()
 }
 
 fn writable(plan: &Plan) -> impl Iterator<Item = &Path> {

@@ -45,6 +45,7 @@ pub mod status;
 mod supervisor;
 mod supervisor_table;
 mod sys;
+mod system_gaps;
 mod terminal;
 pub mod toolchains;
 mod view;

@@ -1,7 +1,6 @@
 //! Changing what may only be read.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::Write as _;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, symlink};
 use std::path::Path;
@@ -18,10 +17,6 @@ use crate::sandbox::sys::attack as sys;
 pub(super) const ATTEMPTS: &[Attempt] = &[
     attempt("write a read-only file", "open(2) for writing", |s| {
         OpenOptions::new().append(true).open(file(s))?;
-        through("")
-    }),
-    attempt("write into a read-only pipe", "open(2) of a named pipe for reading and writing", |s| {
-        OpenOptions::new().read(true).write(true).open(s.ro.join("pipe"))?.write_all(b"x")?;
         through("")
     }),
     attempt("truncate a read-only file", "truncate(2), and open(2) with O_TRUNC alone", |s| {

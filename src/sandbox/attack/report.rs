@@ -34,8 +34,6 @@ pub(in crate::sandbox) const LANDLOCK_GAPS: [&str; 11] = [
 /// The same, where commands run as root: /proc cannot be given in parts without a mount.
 pub(super) const LANDLOCK_ROOT_GAPS: &[&str] = &["memory of the machine"];
 
-/// What mounts do not hold: a pipe is written to by no filesystem, so that one on a read-only mount can be written to.
-pub(super) const GAPS_WITHOUT_LANDLOCK: &[&str] = &["write into a read-only pipe"];
 /// Their supervisor is root as well, and before Linux 5.14 only Landlock asks who looks.
 pub(super) const ROOT_GAPS_WITHOUT_LANDLOCK: &[&str] = &["descriptor information of others"];
 
@@ -74,7 +72,6 @@ impl Promise {
         match self.tier {
             Tier::Off => true,
             Tier::Landlock | Tier::Namespaces if GAPS.contains(&attempt) => true,
-            Tier::Namespaces if !self.landlock && GAPS_WITHOUT_LANDLOCK.contains(&attempt) => true,
             Tier::Namespaces if !self.landlock && self.root && ROOT_GAPS_WITHOUT_LANDLOCK.contains(&attempt) => true,
             Tier::Landlock if LANDLOCK_GAPS.contains(&attempt) => true,
             Tier::Landlock if self.root && LANDLOCK_ROOT_GAPS.contains(&attempt) => true,
