@@ -87,11 +87,31 @@ pub(super) fn mount_of(fd: &OwnedFd) -> rustix::io::Result<u64> {
 
 /// Makes what has this name in `dir`, if anything, read-only in this mount namespace; a link itself, not what it leads to.
 pub fn make_read_only(dir: &OwnedFd, name: &OsStr) -> Result<(), Fault> {
-    match openat(dir, name, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty()) {
-        Ok(there) => mount_on_itself(&there, Some(MountAttributes::READ_ONLY))
-            .map(drop)
-            .step_with(|| format!("make `{}` read-only", name.display())),
-        Err(_) => Ok(()),
+    let fault = || format!("make `{}` read-only", name.display());
+    Unattached::of(dir, name).and_then(|found| found.map_or(Ok(()), Unattached::attach)).step_with(fault)
+}
+
+/// What will be read-only as soon as it is mounted over itself.
+///
+/// The kernel looks at all mounts of a directory tree when a part of it is copied (`copy_tree` of fs/namespace.c). So of many the copies
+/// are made before the first is mounted.
+pub struct Unattached {
+    there: OwnedFd,
+    copy: OwnedFd,
+}
+
+impl Unattached {
+    /// What has this name in `dir`, if anything.
+    pub fn of(dir: &OwnedFd, name: &OsStr) -> io::Result<Option<Self>> {
+        match openat(dir, name, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty()) {
+            Ok(there) => Ok(Some(Self { copy: copy(&there)?, there })),
+            Err(Errno::MFILE) => Err(Errno::MFILE.into()),
+            Err(_) => Ok(None),
+        }
+    }
+
+    pub fn attach(self) -> io::Result<()> {
+        if attach(&self.copy, &self.there)? { set(&self.copy, MountAttributes::READ_ONLY, true) } else { Ok(()) }
     }
 }
 
@@ -103,7 +123,8 @@ pub fn nail(above: &OwnedFd, dir: OwnedFd) -> Result<Option<OwnedFd>, Fault> {
     if mount_of(above).step(step)? != mount_of(&dir).step(step)? {
         return Ok(Some(dir));
     }
-    mount_on_itself(&dir, None).step(step)
+    let copy = copy(&dir).step(step)?;
+    Ok(attach(&copy, &dir).step(step)?.then_some(copy))
 }
 
 /// Mounts the file of this name, read-only, over an open one.
@@ -114,21 +135,22 @@ pub fn cover(file: &OwnedFd, with: &Path) -> io::Result<()> {
     set(&copy, read_only(), true)
 }
 
-/// `None` if it has no name any more.
-fn mount_on_itself(there: &OwnedFd, attributes: Option<MountAttributes>) -> io::Result<Option<OwnedFd>> {
+fn copy(of: &OwnedFd) -> rustix::io::Result<OwnedFd> {
     let flags = OpenTreeFlags::OPEN_TREE_CLONE
         | OpenTreeFlags::OPEN_TREE_CLOEXEC
         | OpenTreeFlags::AT_RECURSIVE
         | OpenTreeFlags::AT_EMPTY_PATH;
-    let tree = open_tree(there, "", flags)?;
+    open_tree(of, "", flags)
+}
+
+/// Whether it could be: what has no name any more is no place.
+fn attach(copy: &OwnedFd, there: &OwnedFd) -> io::Result<bool> {
     let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
-    match move_mount(&tree, "", there, "", flags) {
-        Ok(()) => {}
-        Err(Errno::NOENT) => return Ok(None),
-        Err(errno) => return Err(errno.into()),
+    match move_mount(copy, "", there, "", flags) {
+        Ok(()) => Ok(true),
+        Err(Errno::NOENT) => Ok(false),
+        Err(errno) => Err(errno.into()),
     }
-    attributes.map_or(Ok(()), |attributes| set(&tree, attributes, true))?;
-    Ok(Some(tree))
 }
 
 pub(super) fn clone_tree(from: &Path) -> rustix::io::Result<OwnedFd> {
