@@ -3,7 +3,7 @@
 #
 # usage: [PROGRAM=...] [OUT=...] [MAINTAINER=...] sh packaging/deb.sh
 . "$(dirname "$0")/common.sh"
-maintainer=${MAINTAINER:-replay maintainers <root@localhost>}
+maintainer=${MAINTAINER:-replay maintainers <maintainers@localhost>}
 architecture=$(dpkg --print-architecture)
 depends=
 ! readelf -d "$program" | grep -q NEEDED || depends='libc6 (>= 2.36), libgcc-s1'
@@ -21,7 +21,7 @@ Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
 Upstream-Name: replay
 
 Files: *
-Copyright: the authors of replay and of the crates that Cargo.lock names
+Copyright: 2026 the authors of replay and of the crates that Cargo.lock names
 License: $license
  On Debian systems the text is in /usr/share/common-licenses/Apache-2.0.
 EOF

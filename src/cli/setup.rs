@@ -23,18 +23,18 @@ pub struct SetupArgs {
 /// A program that starts MCP servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Client {
-    /// Claude Code: .mcp.json of the working directory
+    /// Claude Code: `.mcp.json` of the working directory
     Claude,
-    /// Claude Desktop: ~/.config/Claude/claude_desktop_config.json
+    /// Claude Desktop: `~/.config/Claude/claude_desktop_config.json`
     ClaudeDesktop,
-    /// Cursor: .cursor/mcp.json of the working directory
+    /// Cursor: `.cursor/mcp.json` of the working directory
     Cursor,
-    /// VS Code: .vscode/mcp.json of the working directory
+    /// VS Code: `.vscode/mcp.json` of the working directory
     Vscode,
-    /// Codex: ~/.codex/config.toml
+    /// Codex: `~/.codex/config.toml`
     Codex,
-    /// Gemini CLI: ~/.gemini/settings.json
+    /// Gemini CLI: `~/.gemini/settings.json`
     Gemini,
-    /// Zed: ~/.config/zed/settings.json
+    /// Zed: `~/.config/zed/settings.json`
     Zed,
 }

@@ -54,7 +54,7 @@ impl Finding {
 const PROGRAMS: [(&str, &str); 3] =
     [("git", "repositories"), ("bash", "most scripts"), ("python3", "Python sessions (--tools python)")];
 
-/// What can keep user namespaces from a user: the setting, the value that does, and one that does not (user_namespaces(7)).
+/// What can keep user namespaces from a user: the setting, the value that does, and one that does not. See `user_namespaces(7)`.
 const SETTINGS: [(&str, &str, &str); 3] = [
     ("user.max_user_namespaces", "0", "15000"),
     ("kernel.unprivileged_userns_clone", "0", "1"),
@@ -98,7 +98,7 @@ pub fn run(options: &Options, is_json: bool) -> Result<ExitCode> {
     if let Some(server) = &best {
         findings.extend(inside(server.services(), &signals)?);
     }
-    findings.extend(Client::value_variants().iter().filter_map(of_client));
+    findings.extend(Client::value_variants().iter().copied().filter_map(of_client));
     let tier = best.as_ref().and_then(|server| server.services().commands.standing.tier);
     if is_json {
         let report = serde_json::json!({"commands": tier.map(Tier::as_str), "findings": findings});
@@ -193,8 +193,8 @@ fn median(mut times: Vec<Duration>) -> Duration {
 }
 
 /// A client that is installed or has a file, and whether it would start this server. `None` if it is not here.
-fn of_client(client: &Client) -> Option<Finding> {
-    let known = KnownClient::of(*client);
+fn of_client(client: Client) -> Option<Finding> {
+    let known = KnownClient::of(client);
     let files: Vec<(PathBuf, Result<Option<String>>)> =
         known.paths().flatten().map(|(base, path)| (path.clone(), file::read(&base, &path))).collect();
     let value = client.to_possible_value()?;

@@ -40,33 +40,32 @@ pub fn run(allow: &[PathBuf], asked: &SetupArgs) -> Result<ExitCode> {
     let shown = show_path(&path);
     if !asked.write {
         print(put("")?)?;
-        return say(&format!("this is for {shown}; add --write to put it there\n"));
+        say(&format!("this is for {shown}; add --write to put it there\n"));
+        return Ok(ExitCode::SUCCESS);
     }
     let file = ClientFile::open(&base, &path)?;
     let before = file.text()?;
     let after = put(before)?;
-    let mut words = if after == before {
-        format!("{shown} has this entry already\n")
+    if after == before {
+        say(&format!("{shown} has this entry already\n"));
     } else {
         if entry::get(known.format, before, known.servers)?.is_some() && !asked.force {
             print(unified(&shown, before, &after, None))?;
             bail!("`{shown}` has another entry `{}`; add --force to make this change", entry::NAME);
         }
         file.replace(&after)?;
-        format!("wrote {shown}\n")
-    };
-    if services.policy.try_write(&path).is_ok() {
-        words.push_str("agents may change this file, and with it their walls; add `-- --protect ");
-        words.push_str(&format!("{shown}`\n"));
+        say(&format!("wrote {shown}\n"));
     }
-    words.push_str(&format!("commands: {}\nnext: {}\n", services.commands.standing.word(), known.next));
-    say(&words)
+    if services.policy.try_write(&path).is_ok() {
+        say(&format!("agents may change this file, and with it their walls; keep it: -- --protect {shown}\n"));
+    }
+    say(&format!("commands: {}\nnext: {}\n", services.commands.standing.word(), known.next));
+    Ok(ExitCode::SUCCESS)
 }
 
 /// For a person, beside what is printed. Nobody may be reading it.
-fn say(words: &str) -> Result<ExitCode> {
+fn say(words: &str) {
     let _ = write!(std::io::stderr(), "{words}");
-    Ok(ExitCode::SUCCESS)
 }
 
 /// The command line of the server: directories by absolute paths, the working directory if none is named.
