@@ -33,7 +33,7 @@ replay ($version) unstable; urgency=medium
  -- $maintainer  $(date -R -d "@${SOURCE_DATE_EPOCH:-$(date +%s)}")
 EOF
 gzip -9n "$share/doc/replay/changelog" "$share"/man/man?/*
-echo 'replay: statically-linked-binary [usr/bin/replay]' >"$share/lintian/overrides/replay"
+printf 'replay: %s [usr/bin/replay]\n' statically-linked-binary shared-library-lacks-prerequisites >"$share/lintian/overrides/replay"
 mkdir "$stage/DEBIAN"
 cat >"$stage/DEBIAN/control" <<EOF
 Package: replay

@@ -9,7 +9,7 @@ set -eu
 cd "$(dirname "$0")/.."
 here=$PWD
 program=$(realpath "${PROGRAM:-target/debug/replay}")
-for need in mmdebstrap lintian bwrap:bubblewrap npm python3-venv:python3-venv readelf:binutils; do
+for need in mmdebstrap lintian npm python3-venv:python3-venv readelf:binutils; do
     case ${need%%:*} in
     python3-venv) python3 -c 'import ensurepip' 2>/dev/null ;;
     *) command -v "${need%%:*}" >/dev/null ;;
@@ -79,9 +79,14 @@ mmdebstrap --quiet --variant=minbase --include=apparmor,libnss-resolve,libnss-md
 cp "$OUT"/*.deb "$root/tmp/"
 begun=$(now)
 chroot "$root" sh -c 'dpkg --install /tmp/*.deb' >/dev/null
-inside="bwrap --bind $root / --proc /proc --dev /dev --bind $work/project /srv --chdir /srv"
-# shellcheck disable=SC2086
-ask '.deb' "$OUT"/*.deb "$begun" $inside /usr/bin/replay --mcp-server --allow /srv:rw
+# The kernel makes no user namespaces below chroot(2), so the root takes the place of the other one.
+cat >"$work/inside" <<'EOF'
+#!/bin/sh
+exec unshare --mount --pid --fork sh -c 'root=$1 project=$2; shift 2
+    mount --rbind "$root" "$root" && cd "$root" && mount -t proc proc proc && mount --bind "$project" srv &&
+    pivot_root . mnt && umount --lazy /mnt && cd /srv && exec "$@"' sh "$@"
+EOF
+ask '.deb' "$OUT"/*.deb "$begun" sh "$work/inside" "$root" "$work/project" /usr/bin/replay --mcp-server --allow /srv:rw
 chroot "$root" sh -c 'test -s /usr/share/man/man1/replay.1.gz && test -s /usr/share/bash-completion/completions/replay'
 if [ -e "$root/etc/apparmor.d/abi/4.0" ]; then
     chroot "$root" apparmor_parser --skip-kernel-load --skip-cache /etc/apparmor.d/replay

@@ -1,7 +1,5 @@
 //! `replay setup` and `replay doctor`: what a person does once, on a machine with the files of clients.
 
-use std::os::unix::fs::PermissionsExt as _;
-
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt as _;
@@ -101,6 +99,18 @@ fn a_file_keeps_what_else_it_holds() {
     assert_eq!(tree.read(".codex/config.toml"), written);
     assert_eq!(said(&tree, &[&other[..], &["--force"]].concat()).0, 0);
     assert_eq!(tree.read(".codex/config.toml"), written.replace("project:rw", "project"));
+}
+
+#[test]
+fn whoever_lets_agents_change_the_file_is_told() {
+    let tree = home();
+    let (status, _, words) = said(&tree, &["setup", "claude-desktop", "--write", "--allow", "..:rw"]);
+    let path = "~/.config/Claude/claude_desktop_config.json";
+    let told = format!(
+        "wrote {path}\nagents may change this file, and with it their walls; keep it: -- --protect {path}\n\
+         next: quit Claude Desktop and start it again\n"
+    );
+    assert_eq!((status, words), (0, told));
 }
 
 #[test]
