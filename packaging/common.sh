@@ -4,6 +4,7 @@ cd "$(dirname "$0")/.."
 field() { sed -n "s/^$1 = \"\(.*\)\"\$/\1/p" Cargo.toml | head -n 1; }
 version=$(field version)
 about=$(field description)
+short=$(echo "${about#An }" | sed 's/,[^,]*$//')
 license=$(field license)
 machine=$(uname -m)
 program=$(realpath "${PROGRAM:-target/$machine-unknown-linux-gnu/dist/replay}")

@@ -46,7 +46,7 @@ Installed-Size: $(du -sk "$stage/usr" | cut -f 1)
 Depends: $depends
 Recommends: git
 Suggests: python3
-Description: $(echo "${about#An }" | cut -c 1-79)
+Description: $short
  replay gives an AI agent files, search, edits and a shell, and the kernel
  keeps it inside the directories that are allowed. It speaks the Model Context
  Protocol.

@@ -7,7 +7,7 @@
 archive=replay-$version-$machine-linux.tar.gz
 cat >"$out/replay.rb" <<EOF
 class Replay < Formula
-  desc "$(echo "${about#An }" | cut -c 1-79)"
+  desc "$short"
   homepage "https://github.com/$owner/replay"
   url "https://github.com/$owner/replay/releases/download/v$version/$archive"
   sha256 "$(sha256sum "$out/$archive" | cut -d ' ' -f 1)"

@@ -172,15 +172,16 @@ fn inside(services: &Services, signals: &SignalFd) -> Result<Vec<Finding>> {
     for (name, what_for) in PROGRAMS {
         let path = said(&["/bin/sh", "-c", "command -v \"$0\" || :", name])?;
         let path = String::from_utf8_lossy(&path).trim().to_owned();
-        let of_yours =
-            outside(name.as_ref()).map(|path| format!("--system {}", show_path(path.parent().unwrap_or(&path))));
+        let of_yours = outside(name.as_ref());
+        let of_yours = of_yours.as_deref().and_then(Path::parent).map(show_path);
         findings.push(match (path.is_empty(), of_yours) {
             (false, _) => Finding::good(name, path),
-            (true, Some(flag)) => {
-                Finding::lack(name, format!("commands do not see it; {what_for}"), Some(format!("replay ... {flag}")))
+            (true, Some(dir)) => {
+                Finding::lack(name, format!("commands do not see it (for {what_for}); --system {dir} shows it"), None)
             }
             (true, None) => {
-                Finding::lack(name, format!("not installed; {what_for}"), Some(format!("sudo apt install {name}")))
+                let run = outside("apt-get".as_ref()).map(|_| format!("sudo apt-get install {name}"));
+                Finding::lack(name, format!("not installed (for {what_for})"), run)
             }
         });
     }

@@ -26,7 +26,7 @@ fn said(tree: &Tree, arguments: &[&str]) -> (i32, String, String) {
     let text = |text: String| {
         let text = text.replace(REPLAY, "REPLAY").replace(root, "~");
         // Which walls stand is up to the machine.
-        let lines = text.lines().filter(|line| !line.starts_with("commands: "));
+        let lines = text.lines().filter(|line| !line.starts_with("walls: "));
         lines.fold(String::new(), |text, line| text + line + "\n")
     };
     (status, text(out), text(err))

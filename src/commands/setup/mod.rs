@@ -59,7 +59,7 @@ pub fn run(allow: &[PathBuf], asked: &SetupArgs) -> Result<ExitCode> {
     if services.policy.try_write(&path).is_ok() {
         say(&format!("agents may change this file, and with it their walls; keep it: -- --protect {shown}\n"));
     }
-    say(&format!("commands: {}\nnext: {}\n", services.commands.standing.word(), known.next));
+    say(&format!("walls: {}\nnext: {}\n", services.commands.standing.word(), known.next));
     Ok(ExitCode::SUCCESS)
 }
 
