@@ -42,17 +42,24 @@ pub enum Base {
 }
 
 impl Base {
+    /// The directory that no link leads out of, and what the path is below.
     #[expect(clippy::disallowed_methods, reason = "files of the person who types the command")]
-    pub fn path(self) -> Result<PathBuf> {
+    fn places(self) -> Result<(PathBuf, PathBuf)> {
         let home = || std::env::home_dir().filter(|home| home.is_absolute()).context("HOME is not set");
-        match self {
-            Self::Project => std::env::current_dir().context("the working directory cannot be read"),
-            Self::Home => home(),
+        let place = match self {
+            Self::Project => std::env::current_dir().context("the working directory cannot be read")?,
+            Self::Home => home()?,
             Self::Config => {
                 let named = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
-                named.map_or_else(|| Ok(home()?.join(".config")), Ok)
+                let Some(named) = named else {
+                    // It need not be there yet.
+                    let home = home()?;
+                    return Ok((home.clone(), home.join(".config")));
+                };
+                named
             }
-        }
+        };
+        Ok((place.clone(), place))
     }
 }
 
@@ -133,12 +140,11 @@ impl KnownClient {
         }
     }
 
-    /// Its files that there can be, the first of which `replay setup` writes: what each path starts from, and the whole path.
+    /// Its files that there can be, the first of which `replay setup` writes: the directory that no link leads out of, and the whole path.
     pub fn paths(&self) -> impl Iterator<Item = Result<(PathBuf, PathBuf)>> {
         self.files.iter().map(|(base, below)| {
-            let base = base.path()?;
-            let path = base.join(below);
-            Ok((base, path))
+            let (base, place) = base.places()?;
+            Ok((base, place.join(below)))
         })
     }
 }

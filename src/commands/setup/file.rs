@@ -12,6 +12,9 @@ use crate::policy::{Access, Checked, Grant, Policy, PolicyError, Restrictions, W
 
 /// The text of the file; `None` if there is none.
 pub fn read(base: &Path, path: &Path) -> Result<Option<String>> {
+    if !base.is_dir() {
+        return Ok(None);
+    }
     let context = || format!("`{}` cannot be read", path.display());
     let grant = Grant { path: base.to_owned(), access: Access::ReadOnly };
     let policy = Policy::open(&[grant], &[]).with_context(context)?;
