@@ -133,6 +133,8 @@ complete -c replay -n "__fish_replay_needs_command" -l no-fsync -d 'Do not wait 
 complete -c replay -n "__fish_replay_needs_command" -l stdio -d 'Serve stdin and stdout as well'
 complete -c replay -n "__fish_replay_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_needs_command" -s V -l version -d 'Print version'
+complete -c replay -n "__fish_replay_needs_command" -f -a "setup" -d 'Print the configuration that makes an MCP client start this server, or write it (--write)'
+complete -c replay -n "__fish_replay_needs_command" -f -a "doctor" -d 'Tell what this machine can do for a server, and what to run where something is missing'
 complete -c replay -n "__fish_replay_needs_command" -f -a "call" -d 'Run one tool and print its answer; the exit status is 1 if the tool failed'
 complete -c replay -n "__fish_replay_needs_command" -f -a "tools" -d 'List the tools'
 complete -c replay -n "__fish_replay_needs_command" -f -a "bench" -d 'Compare the speed of the tools with rg, grep, fd and find on your own tree'
@@ -147,6 +149,177 @@ complete -c replay -n "__fish_replay_needs_command" -f -a "audit" -d 'Check or s
 complete -c replay -n "__fish_replay_needs_command" -f -a "health" -d 'Ask a server over HTTP whether it is healthy; the exit status is 1 if it is not'
 complete -c replay -n "__fish_replay_needs_command" -f -a "generate" -d 'Print a document that is derived from the declarations'
 complete -c replay -n "__fish_replay_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c replay -n "__fish_replay_using_subcommand setup" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand setup" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand setup" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand setup" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
+complete -c replay -n "__fish_replay_using_subcommand setup" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
+complete -c replay -n "__fish_replay_using_subcommand setup" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand setup" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
+complete -c replay -n "__fish_replay_using_subcommand setup" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
+none\t'Nothing'"
+complete -c replay -n "__fish_replay_using_subcommand setup" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
+namespaces\t'A root of its own in namespaces, or no commands'
+landlock\t'Landlock on the system\'s own root, or no commands'
+off\t'No walls'"
+complete -c replay -n "__fish_replay_using_subcommand setup" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
+loopback\t'A loopback of their own'
+host\t'The system\'s network'
+replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
+complete -c replay -n "__fish_replay_using_subcommand setup" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
+complete -c replay -n "__fish_replay_using_subcommand setup" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand setup" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand setup" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
+complete -c replay -n "__fish_replay_using_subcommand setup" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r -f -a "npm\t''
+pypi\t''
+python\t''
+crates\t''
+rust\t''
+go\t''
+debian\t''
+github\t''
+docker\t''"
+complete -c replay -n "__fish_replay_using_subcommand setup" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
+complete -c replay -n "__fish_replay_using_subcommand setup" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
+strict\t'The same, in a network of its own that leads nowhere'
+env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_using_subcommand setup" -l shell -d 'Run commands in this shell [default: /bin/bash, or /bin/sh where there is none]' -r -F
+complete -c replay -n "__fish_replay_using_subcommand setup" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
+complete -c replay -n "__fish_replay_using_subcommand setup" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
+read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand setup" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
+complete -c replay -n "__fish_replay_using_subcommand setup" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand setup" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand setup" -l limit-file-bytes -d 'Limit the size of a file that commands write, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand setup" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
+complete -c replay -n "__fish_replay_using_subcommand setup" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand setup" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand setup" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand setup" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand setup" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand setup" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand setup" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand setup" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand setup" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
+off\t'Nothing is kept'"
+complete -c replay -n "__fish_replay_using_subcommand setup" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
+complete -c replay -n "__fish_replay_using_subcommand setup" -l undo-days -d 'Keep it for so many days (14 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand setup" -l undo-full -d 'Choose what becomes of a change that cannot be kept, as on a full disk [default: refuse]' -r -f -a "refuse\t'The change is not made'
+drop\t'The change is made without being kept, and the reply tells'"
+complete -c replay -n "__fish_replay_using_subcommand setup" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
+complete -c replay -n "__fish_replay_using_subcommand setup" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand setup" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
+complete -c replay -n "__fish_replay_using_subcommand setup" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
+command\t'`execute_command`'
+calls\t'Recording what programs call, and answering it'
+python\t'Python sessions'
+tests\t'Running tests, and checking types'
+all\t'Every set'"
+complete -c replay -n "__fish_replay_using_subcommand setup" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
+results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand setup" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
+complete -c replay -n "__fish_replay_using_subcommand setup" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
+complete -c replay -n "__fish_replay_using_subcommand setup" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand setup" -l stall-timeout-secs -d 'Give up a call that makes no step for so many seconds, as on a network filesystem that hangs' -r
+complete -c replay -n "__fish_replay_using_subcommand setup" -l log-level -d 'Log what is at least this severe, on stderr' -r -f -a "off\t'Nothing'
+error\t'The server\'s own faults'
+warn\t'What an operator should know'
+info\t'What is served'
+debug\t'Every call, and cancellations'
+trace\t'Everything'"
+complete -c replay -n "__fish_replay_using_subcommand setup" -l write -d 'Write the entry to the client\'s file, and keep what else that holds'
+complete -c replay -n "__fish_replay_using_subcommand setup" -l force -d 'Change an entry that is there already and says something else'
+complete -c replay -n "__fish_replay_using_subcommand setup" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
+complete -c replay -n "__fish_replay_using_subcommand setup" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
+complete -c replay -n "__fish_replay_using_subcommand setup" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand setup" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
+complete -c replay -n "__fish_replay_using_subcommand setup" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand setup" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
+none\t'Nothing'"
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
+namespaces\t'A root of its own in namespaces, or no commands'
+landlock\t'Landlock on the system\'s own root, or no commands'
+off\t'No walls'"
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
+loopback\t'A loopback of their own'
+host\t'The system\'s network'
+replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r -f -a "npm\t''
+pypi\t''
+python\t''
+crates\t''
+rust\t''
+go\t''
+debian\t''
+github\t''
+docker\t''"
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
+strict\t'The same, in a network of its own that leads nowhere'
+env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l shell -d 'Run commands in this shell [default: /bin/bash, or /bin/sh where there is none]' -r -F
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
+read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l limit-file-bytes -d 'Limit the size of a file that commands write, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
+off\t'Nothing is kept'"
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l undo-days -d 'Keep it for so many days (14 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l undo-full -d 'Choose what becomes of a change that cannot be kept, as on a full disk [default: refuse]' -r -f -a "refuse\t'The change is not made'
+drop\t'The change is made without being kept, and the reply tells'"
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
+command\t'`execute_command`'
+calls\t'Recording what programs call, and answering it'
+python\t'Python sessions'
+tests\t'Running tests, and checking types'
+all\t'Every set'"
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
+results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l stall-timeout-secs -d 'Give up a call that makes no step for so many seconds, as on a network filesystem that hangs' -r
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l log-level -d 'Log what is at least this severe, on stderr' -r -f -a "off\t'Nothing'
+error\t'The server\'s own faults'
+warn\t'What an operator should know'
+info\t'What is served'
+debug\t'Every call, and cancellations'
+trace\t'Everything'"
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l json -d 'Print it as JSON'
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand doctor" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand call" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand call" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand call" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
@@ -3708,20 +3881,22 @@ complete -c replay -n "__fish_replay_using_subcommand generate" -l no-toolchains
 complete -c replay -n "__fish_replay_using_subcommand generate" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand generate" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand generate" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox why net token changes audit health generate help" -f -a "call" -d 'Run one tool and print its answer; the exit status is 1 if the tool failed'
-complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox why net token changes audit health generate help" -f -a "tools" -d 'List the tools'
-complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox why net token changes audit health generate help" -f -a "bench" -d 'Compare the speed of the tools with rg, grep, fd and find on your own tree'
-complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox why net token changes audit health generate help" -f -a "mock" -d 'Serve an MCP server that exists only in a manifest, until stdin closes'
-complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox why net token changes audit health generate help" -f -a "calls" -d 'Record what a program calls over the network, and replay the answers'
-complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox why net token changes audit health generate help" -f -a "sandbox" -d 'Explain the walls around commands, attack them, or run a program inside'
-complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox why net token changes audit health generate help" -f -a "why" -d 'Ask which rule decides about a path, a connection or a program; the exit status is 1 for a denial'
-complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox why net token changes audit health generate help" -f -a "net" -d 'Find the rules about the network (--allow-net) that a program needs, or list the sets that they can name'
-complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox why net token changes audit health generate help" -f -a "token" -d 'Make, list, replace and revoke tokens of a server over HTTP'
-complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox why net token changes audit health generate help" -f -a "changes" -d 'List, show and undo what agents\' calls changed in the files of a directory'
-complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox why net token changes audit health generate help" -f -a "audit" -d 'Check or show an audit log (--audit)'
-complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox why net token changes audit health generate help" -f -a "health" -d 'Ask a server over HTTP whether it is healthy; the exit status is 1 if it is not'
-complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox why net token changes audit health generate help" -f -a "generate" -d 'Print a document that is derived from the declarations'
-complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox why net token changes audit health generate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from setup doctor call tools bench mock calls sandbox why net token changes audit health generate help" -f -a "setup" -d 'Print the configuration that makes an MCP client start this server, or write it (--write)'
+complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from setup doctor call tools bench mock calls sandbox why net token changes audit health generate help" -f -a "doctor" -d 'Tell what this machine can do for a server, and what to run where something is missing'
+complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from setup doctor call tools bench mock calls sandbox why net token changes audit health generate help" -f -a "call" -d 'Run one tool and print its answer; the exit status is 1 if the tool failed'
+complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from setup doctor call tools bench mock calls sandbox why net token changes audit health generate help" -f -a "tools" -d 'List the tools'
+complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from setup doctor call tools bench mock calls sandbox why net token changes audit health generate help" -f -a "bench" -d 'Compare the speed of the tools with rg, grep, fd and find on your own tree'
+complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from setup doctor call tools bench mock calls sandbox why net token changes audit health generate help" -f -a "mock" -d 'Serve an MCP server that exists only in a manifest, until stdin closes'
+complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from setup doctor call tools bench mock calls sandbox why net token changes audit health generate help" -f -a "calls" -d 'Record what a program calls over the network, and replay the answers'
+complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from setup doctor call tools bench mock calls sandbox why net token changes audit health generate help" -f -a "sandbox" -d 'Explain the walls around commands, attack them, or run a program inside'
+complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from setup doctor call tools bench mock calls sandbox why net token changes audit health generate help" -f -a "why" -d 'Ask which rule decides about a path, a connection or a program; the exit status is 1 for a denial'
+complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from setup doctor call tools bench mock calls sandbox why net token changes audit health generate help" -f -a "net" -d 'Find the rules about the network (--allow-net) that a program needs, or list the sets that they can name'
+complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from setup doctor call tools bench mock calls sandbox why net token changes audit health generate help" -f -a "token" -d 'Make, list, replace and revoke tokens of a server over HTTP'
+complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from setup doctor call tools bench mock calls sandbox why net token changes audit health generate help" -f -a "changes" -d 'List, show and undo what agents\' calls changed in the files of a directory'
+complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from setup doctor call tools bench mock calls sandbox why net token changes audit health generate help" -f -a "audit" -d 'Check or show an audit log (--audit)'
+complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from setup doctor call tools bench mock calls sandbox why net token changes audit health generate help" -f -a "health" -d 'Ask a server over HTTP whether it is healthy; the exit status is 1 if it is not'
+complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from setup doctor call tools bench mock calls sandbox why net token changes audit health generate help" -f -a "generate" -d 'Print a document that is derived from the declarations'
+complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from setup doctor call tools bench mock calls sandbox why net token changes audit health generate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from mock" -f -a "check" -d 'Say what is wrong with a manifest, with line and column; the exit status is 1 if something is'
 complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from mock" -f -a "init" -d 'Write a commented manifest to start from'
 complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from mock" -f -a "presets" -d 'List the built-in servers and the attack that each models'

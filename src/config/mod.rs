@@ -441,11 +441,11 @@ fn is_missing(path: &Path) -> bool {
     std::fs::symlink_metadata(path).is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
 }
 
-/// A directory as the line of a token has it: absolute, as `--allow` would take it from the working directory, and with the suffix
-/// that was typed. Fails if it names none.
-pub fn own_directory(typed: &Path) -> Result<PathBuf> {
+/// A directory as a file keeps it: absolute, as `--allow` would take it from the working directory, and with the suffix that was
+/// typed to `flag`. Fails if it names none.
+pub fn own_directory(flag: &str, typed: &Path) -> Result<PathBuf> {
     let here = std::env::current_dir().context("the working directory cannot be read")?;
-    let path = suffixed(&here, "--own", typed)?.path;
+    let path = suffixed(&here, flag, typed)?.path;
     // Without the `.` that a person types.
     let mut own: OsString = path.components().collect::<PathBuf>().into();
     let dir = access_of(typed).0;
@@ -511,8 +511,8 @@ mod tests {
         for (typed, expected) in
             [("src/bob:rw", format!("{here}/src/bob:rw")), (".:ro", format!("{here}:ro")), ("/a", "/a".to_owned())]
         {
-            assert_eq!(own_directory(Path::new(typed)).unwrap(), Path::new(&expected));
+            assert_eq!(own_directory("--own", Path::new(typed)).unwrap(), Path::new(&expected));
         }
-        assert_eq!(own_directory(Path::new(":rw")).unwrap_err().to_string(), "--own `:rw` names no directory");
+        assert_eq!(own_directory("--own", Path::new(":rw")).unwrap_err().to_string(), "--own `:rw` names no directory");
     }
 }

@@ -68,7 +68,7 @@ pub use status::WallStatus;
 pub use sys::heap::keep_little as keep_little_heap;
 pub use sys::leases::{is_lease_undisturbed, take_read_lease};
 pub use sys::pages::unwritten_pages;
-pub use sys::resolver::addresses;
+pub use sys::resolver::{addresses, keep_to_own_sources};
 pub use toolchains::Visible;
 pub use view::home as private_home;
 pub use walls::{hold_server, is_inside};

@@ -12,6 +12,8 @@ use anyhow::{Context as _, Result, bail};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 
+pub use explain::kernel;
+
 use super::process::{catch_signals, exit_status, logging, print, status, unseen};
 use crate::cli::{Options, SandboxAction};
 use crate::compose::alone;
