@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_replay_global_optspecs
-    string join \n mcp-server mock= record= allow= allow-read= allow-write= sandbox-profile= protect= unprotect= freeze-sinks hide= git= ssh-sign sandbox= network= allow-network allow-net= deny-net= credential= for= net= net-log= isolation= shell= env= home= cache= cache-mib= git-identity= system= no-toolchains limit-processes= limit-file-bytes= limit-cpu-secs= limit-memory-bytes= limit-open-files= command-timeout-secs= max-command-timeout-secs= output-cap-bytes= max-commands= max-background-commands= background-output-bytes= undo= undo-mib= undo-days= undo-full= undo-skip= max-python-sessions= python-idle-timeout-secs= no-python-spare tools= errors= no-fsync memory-mib= search-memory-mib= max-line-bytes= stall-timeout-secs= log-level= http= stdio token-file= tls-cert= tls-key= allow-origin= allow-host= max-connections= client-timeout-secs= max-sessions= session-idle-secs= rate-limit= rate-burst= max-calls= audit= audit-key= audit-previous= otlp-endpoint= h/help V/version
+    string join \n mcp-server mock= record= allow= allow-read= allow-write= sandbox-profile= protect= unprotect= freeze-sinks hide= git= ssh-sign sandbox= network= allow-network allow-net= deny-net= credential= for= net= net-log= isolation= shell= env= home= cache= cache-mib= git-identity= system= no-toolchains limit-processes= limit-file-bytes= limit-cpu-secs= limit-memory-bytes= limit-open-files= command-timeout-secs= max-command-timeout-secs= output-cap-bytes= max-commands= max-background-commands= background-output-bytes= undo= undo-mib= undo-days= undo-full= undo-skip= max-python-sessions= python-idle-timeout-secs= no-python-spare tools= errors= reply-tokens= no-fsync memory-mib= search-memory-mib= max-line-bytes= stall-timeout-secs= log-level= http= stdio token-file= tls-cert= tls-key= allow-origin= allow-host= max-connections= client-timeout-secs= max-sessions= session-idle-secs= rate-limit= rate-burst= max-calls= audit= audit-key= audit-previous= otlp-endpoint= h/help V/version
 end
 
 function __fish_replay_needs_command
@@ -96,6 +96,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_needs_command" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_needs_command" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_needs_command" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_needs_command" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_needs_command" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -125,7 +126,7 @@ complete -c replay -n "__fish_replay_needs_command" -l audit-previous -d 'Contin
 complete -c replay -n "__fish_replay_needs_command" -l otlp-endpoint -d 'Export a span of each request to the OpenTelemetry collector at this URL' -r -f
 complete -c replay -n "__fish_replay_needs_command" -l mcp-server -d 'Serve the tools: on stdin and stdout, or with --http over HTTP'
 complete -c replay -n "__fish_replay_needs_command" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
-complete -c replay -n "__fish_replay_needs_command" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that SSH_AUTH_SOCK names'
+complete -c replay -n "__fish_replay_needs_command" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_needs_command" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_needs_command" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_needs_command" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -156,7 +157,7 @@ complete -c replay -n "__fish_replay_using_subcommand setup" -l sandbox-profile 
 complete -c replay -n "__fish_replay_using_subcommand setup" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand setup" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
 complete -c replay -n "__fish_replay_using_subcommand setup" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
-complete -c replay -n "__fish_replay_using_subcommand setup" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
+complete -c replay -n "__fish_replay_using_subcommand setup" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand setup" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
@@ -187,6 +188,8 @@ complete -c replay -n "__fish_replay_using_subcommand setup" -l shell -d 'Run co
 complete -c replay -n "__fish_replay_using_subcommand setup" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand setup" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand setup" -l cache -d 'Keep the caches of package managers in this directory when the server ends' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand setup" -l cache-mib -d 'Keep so many MiB of these caches (8192 by default); those that were not used for longest go first' -r
 complete -c replay -n "__fish_replay_using_subcommand setup" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
 complete -c replay -n "__fish_replay_using_subcommand setup" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand setup" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
@@ -217,6 +220,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand setup" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand setup" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand setup" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand setup" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand setup" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -230,6 +234,7 @@ trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand setup" -l write -d 'Write the entry to the client\'s file, and keep what else that holds'
 complete -c replay -n "__fish_replay_using_subcommand setup" -l force -d 'Change an entry that is there already and says something else'
 complete -c replay -n "__fish_replay_using_subcommand setup" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
+complete -c replay -n "__fish_replay_using_subcommand setup" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand setup" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand setup" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand setup" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -242,7 +247,7 @@ complete -c replay -n "__fish_replay_using_subcommand doctor" -l sandbox-profile
 complete -c replay -n "__fish_replay_using_subcommand doctor" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand doctor" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
 complete -c replay -n "__fish_replay_using_subcommand doctor" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
-complete -c replay -n "__fish_replay_using_subcommand doctor" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand doctor" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
@@ -273,6 +278,8 @@ complete -c replay -n "__fish_replay_using_subcommand doctor" -l shell -d 'Run c
 complete -c replay -n "__fish_replay_using_subcommand doctor" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
 complete -c replay -n "__fish_replay_using_subcommand doctor" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
 read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l cache -d 'Keep the caches of package managers in this directory when the server ends' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l cache-mib -d 'Keep so many MiB of these caches (8192 by default); those that were not used for longest go first' -r
 complete -c replay -n "__fish_replay_using_subcommand doctor" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
 complete -c replay -n "__fish_replay_using_subcommand doctor" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand doctor" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
@@ -303,6 +310,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand doctor" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand doctor" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand doctor" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand doctor" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -315,6 +323,7 @@ debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand doctor" -l json -d 'Print it as JSON'
 complete -c replay -n "__fish_replay_using_subcommand doctor" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand doctor" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand doctor" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand doctor" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -390,6 +399,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand call" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand call" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -402,7 +412,7 @@ debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand call" -l json -d 'Print the whole result as JSON instead of its text'
 complete -c replay -n "__fish_replay_using_subcommand call" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
-complete -c replay -n "__fish_replay_using_subcommand call" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that SSH_AUTH_SOCK names'
+complete -c replay -n "__fish_replay_using_subcommand call" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand call" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand call" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand call" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -478,6 +488,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand tools" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand tools" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -490,7 +501,7 @@ debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand tools" -l json -d 'Print the list as clients get it, with schemas'
 complete -c replay -n "__fish_replay_using_subcommand tools" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
-complete -c replay -n "__fish_replay_using_subcommand tools" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that SSH_AUTH_SOCK names'
+complete -c replay -n "__fish_replay_using_subcommand tools" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand tools" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand tools" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand tools" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -569,6 +580,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand bench" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand bench" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -580,7 +592,7 @@ info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand bench" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
-complete -c replay -n "__fish_replay_using_subcommand bench" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that SSH_AUTH_SOCK names'
+complete -c replay -n "__fish_replay_using_subcommand bench" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand bench" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand bench" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand bench" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -677,6 +689,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -690,7 +703,7 @@ trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l debug -d 'The same as --log-level trace'
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l verbose -d 'The same as --log-level debug'
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
-complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that SSH_AUTH_SOCK names'
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -773,6 +786,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -784,7 +798,7 @@ info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that SSH_AUTH_SOCK names'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -860,6 +874,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -871,7 +886,7 @@ info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that SSH_AUTH_SOCK names'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -947,6 +962,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -959,7 +975,7 @@ debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l faults -d 'Say what each --fault does'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that SSH_AUTH_SOCK names'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -1035,6 +1051,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -1046,7 +1063,7 @@ info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that SSH_AUTH_SOCK names'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -1126,6 +1143,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -1137,7 +1155,7 @@ info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that SSH_AUTH_SOCK names'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -1213,6 +1231,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -1224,7 +1243,7 @@ info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that SSH_AUTH_SOCK names'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -1307,6 +1326,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -1318,7 +1338,7 @@ info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
-complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that SSH_AUTH_SOCK names'
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -1402,6 +1422,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -1414,7 +1435,7 @@ debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l keep-secrets -d 'Keep passwords, keys and tokens, which are replaced otherwise'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that SSH_AUTH_SOCK names'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -1496,6 +1517,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -1508,7 +1530,7 @@ debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l exact -d 'Compare values that each run makes anew, too: UUIDs, current times, random tokens'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that SSH_AUTH_SOCK names'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -1585,6 +1607,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -1596,7 +1619,7 @@ info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that SSH_AUTH_SOCK names'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -1673,6 +1696,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -1685,7 +1709,7 @@ debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l write -d 'Write the noise into both sets, so that replays of either ignore it'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that SSH_AUTH_SOCK names'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -1762,6 +1786,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -1774,7 +1799,7 @@ debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l html -d 'Print a page for a browser, with a timeline of the calls'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that SSH_AUTH_SOCK names'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -1856,6 +1881,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -1867,7 +1893,7 @@ info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that SSH_AUTH_SOCK names'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -1947,6 +1973,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -1958,7 +1985,7 @@ info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that SSH_AUTH_SOCK names'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -2034,6 +2061,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -2045,7 +2073,7 @@ info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that SSH_AUTH_SOCK names'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -2121,6 +2149,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -2132,7 +2161,7 @@ info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that SSH_AUTH_SOCK names'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -2212,6 +2241,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand why" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand why" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand why" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand why" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand why" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -2224,7 +2254,7 @@ debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand why" -l json -d 'Print the answer as JSON'
 complete -c replay -n "__fish_replay_using_subcommand why" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
-complete -c replay -n "__fish_replay_using_subcommand why" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that SSH_AUTH_SOCK names'
+complete -c replay -n "__fish_replay_using_subcommand why" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand why" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand why" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand why" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -2300,6 +2330,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -2311,7 +2342,7 @@ info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
-complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that SSH_AUTH_SOCK names'
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -2390,6 +2421,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -2401,7 +2433,7 @@ info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
-complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that SSH_AUTH_SOCK names'
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -2478,6 +2510,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -2489,7 +2522,7 @@ info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
-complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that SSH_AUTH_SOCK names'
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -2568,6 +2601,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -2579,7 +2613,7 @@ info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that SSH_AUTH_SOCK names'
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -2673,6 +2707,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -2685,7 +2720,7 @@ debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l operator -d 'Let it see what all tokens do'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that SSH_AUTH_SOCK names'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -2762,6 +2797,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -2773,7 +2809,7 @@ info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that SSH_AUTH_SOCK names'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -2850,6 +2886,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -2861,7 +2898,7 @@ info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that SSH_AUTH_SOCK names'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -2938,6 +2975,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -2949,7 +2987,7 @@ info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that SSH_AUTH_SOCK names'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -3032,6 +3070,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -3043,7 +3082,7 @@ info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
-complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that SSH_AUTH_SOCK names'
+complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -3127,6 +3166,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -3138,7 +3178,7 @@ info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
-complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that SSH_AUTH_SOCK names'
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -3216,6 +3256,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -3227,7 +3268,7 @@ info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
-complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that SSH_AUTH_SOCK names'
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -3305,6 +3346,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -3316,7 +3358,7 @@ info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
-complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that SSH_AUTH_SOCK names'
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -3397,6 +3439,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -3410,7 +3453,7 @@ trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l dry-run -d 'Only say what would be undone'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l force -d 'Undo in spite of what was changed since: that is taken away, and undoing the undo brings it back'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
-complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that SSH_AUTH_SOCK names'
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -3491,6 +3534,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -3502,7 +3546,7 @@ info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
-complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that SSH_AUTH_SOCK names'
+complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -3583,6 +3627,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -3594,7 +3639,7 @@ info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that SSH_AUTH_SOCK names'
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -3684,6 +3729,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -3696,7 +3742,7 @@ debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l json -d 'Print the lines of the log as they are'
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that SSH_AUTH_SOCK names'
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -3777,6 +3823,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand health" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand health" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand health" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand health" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand health" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -3788,7 +3835,7 @@ info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand health" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
-complete -c replay -n "__fish_replay_using_subcommand health" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that SSH_AUTH_SOCK names'
+complete -c replay -n "__fish_replay_using_subcommand health" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand health" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand health" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand health" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -3864,6 +3911,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand generate" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand generate" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -3875,7 +3923,7 @@ info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand generate" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
-complete -c replay -n "__fish_replay_using_subcommand generate" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that SSH_AUTH_SOCK names'
+complete -c replay -n "__fish_replay_using_subcommand generate" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand generate" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand generate" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand generate" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'

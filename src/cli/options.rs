@@ -72,7 +72,7 @@ pub struct Options {
     /// `.git` of a linked worktree or of a submodule is a file that names such a repository.
     #[arg(long, global = true, help_heading = WALLS, value_enum, value_name = "KIND", hide_short_help = true)]
     pub git: Option<LinkedGit>,
-    /// Let commands sign commits with the ssh-agent that SSH_AUTH_SOCK names
+    /// Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names
     ///
     /// `git commit -S` signs with the agent's first key, if user.signingKey names no other. The agent is asked for its keys and for
     /// signatures of git, and for nothing else, so nobody can log in with it.

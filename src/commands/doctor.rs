@@ -54,13 +54,6 @@ impl Finding {
 const PROGRAMS: [(&str, &str); 3] =
     [("git", "repositories"), ("bash", "most scripts"), ("python3", "Python sessions (--tools python)")];
 
-/// What can keep user namespaces from a user: the setting, the value that does, and one that does not. See `user_namespaces(7)`.
-const SETTINGS: [(&str, &str, &str); 3] = [
-    ("user.max_user_namespaces", "0", "15000"),
-    ("kernel.unprivileged_userns_clone", "0", "1"),
-    ("kernel.apparmor_restrict_unprivileged_userns", "1", "0"),
-];
-
 const ROUNDS: usize = 7;
 
 /// Prints what was found; the exit status is 1 if commands would be refused.
@@ -90,9 +83,6 @@ pub fn run(options: &Options, is_json: bool) -> Result<ExitCode> {
             None => Finding::good(about, "stand"),
             Some(reason) => Finding::lack(about, reason, None),
         });
-        if tier == Tier::Namespaces {
-            findings.extend(settings(refused.is_some()));
-        }
         best = best.or(tried.ok().filter(|_| refused.is_none()));
     }
     if let Some(server) = &best {
@@ -123,22 +113,6 @@ fn text(findings: &[Finding], tier: Option<Tier>) -> String {
         None => writeln!(text, "commands are refused: no walls stand"),
     };
     text
-}
-
-/// The settings of the kernel about user namespaces, and where the walls do not stand what would change those that forbid them.
-fn settings(is_refused: bool) -> Vec<Finding> {
-    let read = |(name, bad, good): (&str, &str, &str)| {
-        let path = Path::new("/proc/sys").join(name.replace('.', "/"));
-        let value = std::fs::read_to_string(path).ok()?.trim().to_owned();
-        let found = format!("{name}={value}");
-        let run = format!("sudo sysctl -w {name}={good}");
-        Some(if value == bad && is_refused {
-            Finding::lack("setting", found, Some(run))
-        } else {
-            Finding::good("setting", found)
-        })
-    };
-    SETTINGS.into_iter().filter_map(read).collect()
 }
 
 /// What there is behind walls that stand.

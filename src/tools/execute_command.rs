@@ -35,7 +35,7 @@ pub struct Params {
     /// Where to run it (default: first writable directory)
     #[schemars(extend("x-aliases" = ["cwd", "working_directory", "workdir"]))]
     working_directory: Option<String>,
-    /// Seconds until it is ended (default: none; what takes long goes on in the background)
+    /// Seconds until it is ended (default: it goes on in the background)
     #[schemars(range(min = 1), extend("x-aliases" = ["timeout_secs"]))]
     timeout: Option<u64>,
     /// Reply at once, let it run on

@@ -38,7 +38,7 @@ pub struct Params {
     wait_secs: Option<u64>,
     /// Wait for output matching this regex
     until: Option<String>,
-    /// For its stdin; end a line with a newline
+    /// For its stdin, newlines too
     #[schemars(extend("x-aliases" = ["input"]))]
     stdin: Option<String>,
     /// Close its stdin

@@ -37,7 +37,7 @@ pub struct Params {
     /// Most lines
     #[schemars(range(min = 1))]
     limit: Option<u64>,
-    /// Force an encoding, such as latin1 (default: detected)
+    /// Such as latin1 (default: detected)
     encoding: Option<String>,
     /// Most text
     #[serde(rename = "maxTokens")]

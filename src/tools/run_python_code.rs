@@ -144,12 +144,7 @@ fn reply(
     let new_files = shown(context, session, changes.new.iter().map(|path| &**path));
     let modified_files = shown(context, session, changes.modified.iter().map(|path| &**path));
     note_written(context, session, &changes);
-    let mut images: Vec<Content> = cell.shown.iter_mut().flat_map(|shown| pictures(shown, &mut notes)).collect();
-    let more = images.len().saturating_sub(MAX_CELL_PICTURES);
-    if more > 0 {
-        images.truncate(MAX_CELL_PICTURES);
-        notes.push(format!("{} in their files alone", counted(more as u64, "more picture is", "more pictures are")));
-    }
+    let images = images(&mut cell.shown, &mut notes);
     if let Some(partial) = changes.partial {
         notes.push(format!("new and modified files are not all told: {partial}"));
     }
@@ -271,6 +266,17 @@ fn owner(context: &Context<'_>, session: &Session, module: &str) -> Option<Strin
     let (sessions, _) = context.services.python.list();
     let owner = sessions.iter().find(|other| other.number() != session.number() && other.has_module(module));
     owner.map(|owner| owner.name().to_owned())
+}
+
+/// The pictures of a cell, as many as a reply has.
+fn images(shown: &mut [Shown], notes: &mut Vec<String>) -> Vec<Content> {
+    let mut images: Vec<Content> = shown.iter_mut().flat_map(|shown| pictures(shown, notes)).collect();
+    let more = images.len().saturating_sub(MAX_CELL_PICTURES);
+    if more > 0 {
+        images.truncate(MAX_CELL_PICTURES);
+        notes.push(format!("{} in their files alone", counted(more as u64, "more picture is", "more pictures are")));
+    }
+    images
 }
 
 /// Takes the pictures out of what was shown. What a session says is a picture need not be one, and a client may end a conversation

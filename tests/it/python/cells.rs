@@ -119,7 +119,7 @@ const FIGURE: &str = "class Figure:\n  stale = True\n  def savefig(self, file, *
 const PYPLOT: &str = "import inspect\nfrom .figure import Figure\nopened = {}\ndef show(): pass\ndef get_fignums(): return list(opened)\n\
     def figure(number): return opened[number]\ndef close(figure):\n  for number in [n for n, f in opened.items() if f is figure]: del opened[number]\n\
     def subplots():\n  show.__signature__ = inspect.signature(close)\n  opened[len(opened) + 1] = figure = Figure()\n  return figure, None\n";
-/// What of IPython.
+/// What of `IPython`.
 const IPYTHON: &str = "def display(*_): print('not here')\n";
 
 #[test]
