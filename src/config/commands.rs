@@ -53,6 +53,9 @@ const GIT: [(&str, &str); 2] = [
     ("GIT_OPTIONAL_LOCKS", "0"),
 ];
 
+/// Nothing that git starts goes on after the command, so what it would do in the background (`git maintenance run --auto`) it does at once.
+const GIT_WAITS: [(&str, &str); 2] = [("gc.autoDetach", "false"), ("maintenance.autoDetach", "false")];
+
 /// What the walls around commands shall be, as far as it does not depend on the tier.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SandboxConfig {
@@ -170,6 +173,9 @@ impl SandboxConfig {
         let unset = |(name, _): &&(&str, &str)| environment.iter().all(|(known, _)| known != name);
         let missing: Vec<_> = told.filter(unset).collect();
         environment.extend(missing.into_iter().map(|(name, value)| (name.into(), value.into())));
+        if !world.own {
+            credentials::configure_git(&mut environment, GIT_WAITS.into_iter())?;
+        }
         credentials::stand_in(&mut environment, &credentials)?;
         let ssh_agent = (options.ssh_sign || profile.ssh_sign).then(|| ssh_agent(world)).transpose()?;
         Ok(Self {

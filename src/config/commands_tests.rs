@@ -32,9 +32,20 @@ fn wrong(flags: &[&str], profile: &str) -> String {
     format!("{:#}", resolve(flags, profile).unwrap_err())
 }
 
-/// Without what is said to package managers where there is no network.
+const GIT_CONFIGURED: [(&str, &str); 5] = [
+    ("GIT_CONFIG_KEY_0", "gc.autoDetach"),
+    ("GIT_CONFIG_VALUE_0", "false"),
+    ("GIT_CONFIG_KEY_1", "maintenance.autoDetach"),
+    ("GIT_CONFIG_VALUE_1", "false"),
+    ("GIT_CONFIG_COUNT", "2"),
+];
+
+/// Without what is said to package managers where there is no network, and to git.
 fn variables(config: &SandboxConfig) -> Vec<String> {
-    let own = |(name, _): &&(OsString, OsString)| WITHOUT_NETWORK.iter().chain(&GIT).all(|(other, _)| name != other);
+    let usual = || WITHOUT_NETWORK.into_iter().chain(GIT).chain(GIT_CONFIGURED);
+    let own = |(name, value): &&(OsString, OsString)| {
+        usual().all(|other| other != (name.to_str().unwrap(), value.to_str().unwrap()))
+    };
     let shown = |(name, value): &(OsString, OsString)| format!("{}={}", name.display(), value.display());
     config.environment.iter().filter(own).map(shown).collect()
 }
@@ -43,7 +54,7 @@ fn variables(config: &SandboxConfig) -> Vec<String> {
 fn nothing_said_is_the_careful_way() {
     let system = SYSTEM.map(|path| Visible { path: path.into(), why: "the system's programs" });
     let environment = [("LANG", "C.UTF-8"), ("SHELL", "/bin/bash"), ("PATH", "/usr/bin:/project/bin")];
-    let environment = environment.into_iter().chain(WITHOUT_NETWORK).chain(GIT);
+    let environment = environment.into_iter().chain(WITHOUT_NETWORK).chain(GIT).chain(GIT_CONFIGURED);
     assert_eq!(
         good(&[], "{}"),
         SandboxConfig {
@@ -257,9 +268,9 @@ fn commands_have_stand_ins_wherever_a_secret_would_be() {
     let expected = [
         "OTHER=STAND_IN!".to_owned(),
         "TOKEN=STAND_IN".to_owned(),
-        "GIT_CONFIG_KEY_0=credential.https://api.example.com.helper".to_owned(),
-        format!("GIT_CONFIG_VALUE_0={}", helper("x-access-token")),
-        "GIT_CONFIG_COUNT=1".to_owned(),
+        "GIT_CONFIG_KEY_2=credential.https://api.example.com.helper".to_owned(),
+        format!("GIT_CONFIG_VALUE_2={}", helper("x-access-token")),
+        "GIT_CONFIG_COUNT=3".to_owned(),
     ];
     assert_eq!(credentials(&flags, "{}"), Ok(expected.to_vec()));
     let with_git = ["--env", "GIT_CONFIG_COUNT=1", "--env", "GIT_CONFIG_KEY_0=a.b", "--env", "GIT_CONFIG_VALUE_0=c"];
@@ -269,10 +280,14 @@ fn commands_have_stand_ins_wherever_a_secret_would_be() {
         "OTHER=STAND_IN!",
         "GIT_CONFIG_KEY_0=a.b",
         "GIT_CONFIG_VALUE_0=c",
+        "GIT_CONFIG_KEY_1=gc.autoDetach",
+        "GIT_CONFIG_VALUE_1=false",
+        "GIT_CONFIG_KEY_2=maintenance.autoDetach",
+        "GIT_CONFIG_VALUE_2=false",
         "TOKEN=STAND_IN",
-        "GIT_CONFIG_KEY_1=credential.https://api.example.com.helper",
-        &format!("GIT_CONFIG_VALUE_1={}", helper("me")),
-        "GIT_CONFIG_COUNT=2",
+        "GIT_CONFIG_KEY_3=credential.https://api.example.com.helper",
+        &format!("GIT_CONFIG_VALUE_3={}", helper("me")),
+        "GIT_CONFIG_COUNT=4",
     ];
     assert_eq!(said, expected);
 }
