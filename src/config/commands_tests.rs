@@ -280,8 +280,8 @@ fn commands_have_stand_ins_wherever_a_secret_would_be() {
         "OTHER=STAND_IN!",
         "GIT_CONFIG_KEY_0=a.b",
         "GIT_CONFIG_VALUE_0=c",
+        // With the variable that commands have anyway.
         "GIT_CONFIG_KEY_1=gc.autoDetach",
-        "GIT_CONFIG_VALUE_1=false",
         "GIT_CONFIG_KEY_2=maintenance.autoDetach",
         "GIT_CONFIG_VALUE_2=false",
         "TOKEN=STAND_IN",
