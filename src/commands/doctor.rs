@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use clap::ValueEnum as _;
 use nix::sys::signalfd::SignalFd;
 use serde::Serialize;
@@ -70,7 +70,14 @@ pub fn run(options: &Options, is_json: bool) -> Result<ExitCode> {
         Finding::good("kernel", kernel()),
     ];
     let mut best = None;
+    if options.sandbox == Some(Sandbox::Off) {
+        bail!("with --sandbox off there are no walls to look at; leave it out");
+    }
+    let asked = options.sandbox.filter(|mode| *mode != Sandbox::Require);
     for (tier, mode) in [(Tier::Namespaces, Sandbox::Namespaces), (Tier::Landlock, Sandbox::Landlock)] {
+        if asked.is_some_and(|asked| asked != mode) {
+            continue;
+        }
         let mut config = Config::resolve(&Options { sandbox: Some(mode), ..options.clone() })?;
         config.undo.is_on = false;
         let tried = alone(&config);
@@ -126,8 +133,10 @@ fn inside(services: &Services, signals: &SignalFd) -> Result<Vec<Finding>> {
     };
     let mut findings = vec![match &commands.standing.memory {
         Some(MemoryHold::Watch { reason }) => {
-            let run = "systemd-run --user --scope -p Delegate=yes replay ...".to_owned();
-            Finding::lack("memory limits", format!("by a look ten times a second: {reason}"), Some(run))
+            // sd_booted(3).
+            let run = Path::new("/run/systemd/system").is_dir();
+            let run = run.then(|| "systemd-run --user --scope -p Delegate=yes replay ...".to_owned());
+            Finding::lack("memory limits", format!("by a look ten times a second: {reason}"), run)
         }
         _ => Finding::good("memory limits", "by a cgroup for each command"),
     }];

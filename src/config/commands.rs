@@ -15,7 +15,7 @@ use crate::egress::{Credentials, Rules};
 use crate::limits;
 use crate::policy::Grant;
 use crate::sandbox::explain::Asked;
-use crate::sandbox::toolchains::{self, CRATES_INDEX, SYSTEM, Surroundings, Toolchains};
+use crate::sandbox::toolchains::{self, SYSTEM, Surroundings, Toolchains};
 use crate::sandbox::{EnvRules, Limits, Network, Visible, environment};
 
 /// Why something is visible: the operator named it.
@@ -141,9 +141,9 @@ impl SandboxConfig {
         if mode != Sandbox::Off {
             let wanted = !options.no_toolchains && profile.toolchains.unwrap_or(usual);
             if let Some(home) = world.home().filter(|_| wanted) {
-                // Where rules lead to the registry, or are to be learnt, cargo downloads by itself.
-                let offline_caches =
-                    private_home && cache.is_none() && network != Network::Host && !hosts.knows(CRATES_INDEX);
+                // Else cargo downloads by itself, be it from a registry of the operator's own.
+                let has_network = network == Network::Host || !hosts.is_empty() || recording.is_some();
+                let offline_caches = private_home && cache.is_none() && !has_network;
                 found = toolchains(world, &home, offline_caches);
             }
             found.system.splice(0..0, system(options, profile, world, usual)?);

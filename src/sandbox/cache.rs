@@ -56,9 +56,7 @@ impl Cache {
         let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(refused("it names no directory; give one such as ~/.cache/replay"));
         };
-        let no_links = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-        let parent = match openat2(CWD, above, DIRECTORY, Mode::empty(), no_links) {
-            Err(Errno::NOENT) => return Err(refused("the directory above it does not exist; make that first")),
+        let parent = match opened_or_made(above) {
             Err(Errno::LOOP | Errno::NOTDIR) => {
                 return Err(refused("it is reached through a link or a file; give its true path"));
             }
@@ -174,6 +172,19 @@ impl Cache {
         // From here on it is in nobody's way.
         let _ = flock(&self.dir, FlockOperation::Unlock);
         remove(&self.dir, GONE, Some(until));
+    }
+}
+
+/// A directory that is reached without a link. It is made if there is none, and so are those above it.
+fn opened_or_made(path: &Path) -> rustix::io::Result<OwnedFd> {
+    let no_links = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    match (openat2(CWD, path, DIRECTORY, Mode::empty(), no_links), path.parent(), path.file_name()) {
+        (Err(Errno::NOENT), Some(above), Some(name)) => {
+            let above = opened_or_made(above)?;
+            make(&above, name.as_bytes())?;
+            openat(&above, name, DIRECTORY, Mode::empty())
+        }
+        (opened, ..) => opened,
     }
 }
 

@@ -262,9 +262,6 @@ pub const CACHES: [(&str, bool); 14] = [
 /// through a link.
 pub const CACHE_VARIABLE: &str = "XDG_CACHE_HOME";
 
-/// Where cargo asks for crates of the public registry (`sparse+https://index.crates.io/`).
-pub const CRATES_INDEX: &str = "index.crates.io";
-
 /// Makes cargo take what it has (`net.offline` of its configuration).
 const OFFLINE: &str = "CARGO_NET_OFFLINE";
 /// The names that cargo gives to the public registry, by version of cargo and of the protocol. Other registries may be

@@ -38,9 +38,25 @@ impl FittedTree {
             large.sort_by_key(|below| tree.cost(below));
             // What cannot be opened leaves its share to the others.
             let largest = tree.shares(&large, room).last().copied().unwrap_or_default();
-            large.retain(|below| tree.children_cost(below) <= largest);
+            let (large, mut late): (Vec<_>, Vec<_>) =
+                large.into_iter().partition(|below| tree.children_cost(below) <= largest);
             let shares = tree.shares(&large, room);
-            open.extend(large.into_iter().zip(shares).filter(|(below, share)| tree.children_cost(below) <= *share));
+            for (below, share) in large.into_iter().zip(shares) {
+                if tree.children_cost(&below) > share {
+                    late.push(below);
+                } else {
+                    room -= share.min(tree.cost(&below));
+                    open.push((below, share));
+                }
+            }
+            // What they leave opens as many more as it does.
+            for below in late {
+                let share = room.min(tree.cost(&below));
+                if tree.children_cost(&below) <= share {
+                    room -= share;
+                    open.push((below, share));
+                }
+            }
         }
         let (mut closed, mut path) = (Vec::new(), Vec::new());
         for at in (0..entries.len()).filter(|at| kept[*at]) {

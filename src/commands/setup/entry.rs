@@ -1,6 +1,6 @@
 //! One server in the text of a client's file: read, and put there so that everything else stays as it is.
 
-use anyhow::{Context as _, Result, anyhow};
+use anyhow::{Context as _, Result, anyhow, bail};
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstInputValue, CstRootNode};
 use serde_json::Value;
@@ -14,8 +14,12 @@ pub type Entry = [(&'static str, Value)];
 /// The name of this server in every file.
 pub const NAME: &str = "replay";
 
+/// A mark of the order of bytes, which some editors write (U+FEFF).
+const MARK: &str = "\u{feff}";
+
 /// What is there of the server; `None` if nothing is.
 pub fn get(format: Format, text: &str, servers: &str) -> Result<Option<Value>> {
+    let text = text.strip_prefix(MARK).unwrap_or(text);
     match format {
         Format::Json => {
             let object = json(text)?.object_value();
@@ -28,10 +32,20 @@ pub fn get(format: Format, text: &str, servers: &str) -> Result<Option<Value>> {
 
 /// The text with this entry. What the entry says already is left as it is written.
 pub fn put(format: Format, text: &str, servers: &str, entry: &Entry) -> Result<String> {
-    match format {
+    let (mark, text) = text.strip_prefix(MARK).map_or(("", text), |rest| (MARK, rest));
+    let mut put = match format {
         Format::Json => put_json(text, servers, entry),
         Format::Toml => put_toml(text, servers, entry),
+    }?;
+    let (lines, windows) = (text.matches('\n').count(), text.matches("\r\n").count());
+    // What writes TOML makes all of them one.
+    if windows > 0 && windows < lines {
+        bail!("its lines end in two ways, CRLF and LF; make them one first");
     }
+    if windows > 0 {
+        put = put.replace("\r\n", "\n").replace('\n', "\r\n");
+    }
+    Ok(mark.to_owned() + &put)
 }
 
 fn json(text: &str) -> Result<CstRootNode> {
@@ -156,6 +170,19 @@ mod tests {
         assert_eq!(put(Format::Json, json, "mcpServers", &entry()).unwrap(), json);
         let toml = "mcp_servers = { replay = { args = ['--mcp-server',\n '--allow', '/p q:rw'], command = '/bin/replay', env = {A = '1'} } }\n";
         assert_eq!(put(Format::Toml, toml, "mcp_servers", &entry()).unwrap(), toml);
+    }
+
+    #[test]
+    fn line_endings_and_a_mark_stay() {
+        for (format, text) in [(Format::Json, "{\r\n  \"a\": 1\r\n}\r\n"), (Format::Toml, "a = 1\r\n")] {
+            let marked = format!("\u{feff}{text}");
+            let put_there = put(format, &marked, "servers", &entry()).unwrap();
+            assert!(put_there.starts_with("\u{feff}") && get(format, &put_there, "servers").unwrap().is_some());
+            assert_eq!(put_there.matches('\n').count(), put_there.matches("\r\n").count(), "{put_there:?}");
+            assert_eq!(put(format, &put_there, "servers", &entry()).unwrap(), put_there);
+        }
+        let mixed = put(Format::Toml, "a = 1\r\nb = 2\n", "servers", &entry()).unwrap_err().to_string();
+        assert_eq!(mixed, "its lines end in two ways, CRLF and LF; make them one first");
     }
 
     #[test]

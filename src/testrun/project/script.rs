@@ -32,6 +32,12 @@ const OF_A_RUN: [&str; 13] = [
 /// Of these, those that may have a value behind them.
 const WITH_A_VALUE: [&str; 3] = ["--bail", "--reporter", "--reporters"];
 
+const VITEST: &str = "vitest";
+/// Vitest's words for a run of tests, which may stand behind options (<https://vitest.dev/guide/cli>).
+const RUNS_TESTS: [&str; 3] = ["run", "watch", "dev"];
+/// Its words for something else.
+const OTHER_WORK: [&str; 4] = ["bench", "init", "list", "related"];
+
 /// What a script says for a runner of Node: of commands that follow each other, the one that runs it.
 pub fn read(script: &str, runner: &str) -> TestScript {
     let parts: Vec<&str> = script.split("&&").map(str::trim).collect();
@@ -62,8 +68,14 @@ fn plain(script: &str, runner: &str) -> Option<TestScript> {
     if name.split('.').next() != Some(runner) {
         return None;
     }
-    words.next_if(|word| matches!(&**word, "run" | "watch"));
     while let Some(word) = words.next() {
+        // What follows is no option, and options of the run stand behind it.
+        if word == "--" || runner == VITEST && OTHER_WORK.contains(&&*word) {
+            return None;
+        }
+        if runner == VITEST && RUNS_TESTS.contains(&&*word) {
+            continue;
+        }
         let (option, value) = word.split_once('=').map_or((&*word, None), |(name, value)| (name, Some(value)));
         if !OF_A_RUN.contains(&option) && !option.starts_with("--coverage.") {
             found.options.push(word);
@@ -134,6 +146,10 @@ mod tests {
             of("vitest --globals --coverage.enabled --project unit src", "vitest")[2],
             "--globals --project unit src"
         );
+        for script in ["vitest --retry 2 run", "vitest dev --retry 2 --run", "vitest --retry 2 --watch dev"] {
+            assert_eq!(of(script, "vitest"), ["", "", "--retry 2"], "{script}");
+        }
+        assert_eq!(of("jest run", "jest")[2], "run");
         assert_eq!(of("./node_modules/.bin/jest", "jest"), ["", "", ""]);
         assert_eq!(of("node --x node_modules/jest/bin/jest.js --watch", "jest"), ["", "--x", ""]);
     }
@@ -146,9 +162,12 @@ mod tests {
 
     #[test]
     fn nothing_is_taken_over_of_what_is_no_plain_command() {
-        for script in ["jest && jest", "tsc; jest", "A=$B jest", "mocha", "A=\"x jest", "A=1", ""] {
-            let nothing = TestScript { unheeded: Some(script.to_owned()), ..TestScript::default() };
-            assert_eq!(read(script, "jest"), nothing);
+        let nothing = |script: &str| TestScript { unheeded: Some(script.to_owned()), ..TestScript::default() };
+        for script in ["vitest bench", "vitest --run related a.ts", "vitest init browser"] {
+            assert_eq!(read(script, "vitest"), nothing(script));
+        }
+        for script in ["jest -i -- a", "jest && jest", "tsc; jest", "A=$B jest", "mocha", "A=\"x jest", "A=1", ""] {
+            assert_eq!(read(script, "jest"), nothing(script));
         }
     }
 }

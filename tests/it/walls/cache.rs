@@ -156,7 +156,6 @@ fn a_directory_that_is_no_place_for_it_is_refused() {
             of("link/cache", "it is reached through a link or a file; give its true path"),
             of("full", "it holds something else; give a directory that is empty or does not exist"),
             of("open", "it is another user's or open to others; make it yours and take that away (chmod 700)"),
-            of("none/cache", "the directory above it does not exist; make that first"),
         ];
         for (dir, reason) in cases {
             let mut server = started(&tree, setting, &["--cache", &dir], &[]);
