@@ -80,7 +80,15 @@ fn foreground<'a>(
     running: &'a Slots,
     cancel: &'a CancelToken,
 ) -> Foreground<'a> {
-    Foreground { launcher, running, cancel, timeout, grace: Duration::from_millis(50), output_cap_bytes: 10 }
+    Foreground {
+        launcher,
+        running,
+        cancel,
+        timeout,
+        grace: Duration::from_millis(50),
+        output_cap_bytes: 10,
+        over: None,
+    }
 }
 
 fn run_it(launcher: &Launcher, timeout: Duration, running: &Slots, cancel: &CancelToken) -> Result<Outcome, ExecError> {

@@ -150,7 +150,10 @@ pub fn test_report(
     report.truncated.others += cut(&mut report.not_run, MAX_RUN_FAULTS);
     let is_silent = !results.silent.is_empty();
     report.unfinished.extend(results.silent);
-    report.hint = hint(&report, results.deselected, is_silent);
+    report.hint = hint(&report, results.deselected, is_silent, ending);
+    if ending.lingered {
+        report.run_errors.append(&mut results.held);
+    }
     if status == TestStatus::Crashed && results.is_cut_short && ending.exit_code == Some(0) {
         report.hint.get_or_insert_with(|| {
             "every test passed, and then something ended the process with success before the runner was through: look for an \
@@ -165,7 +168,10 @@ pub fn test_report(
         _ => true,
     };
     if needs_words && !explained && !results.remarks.trim().is_empty() {
-        report.run_errors.push(RunError { class: None, message: results.remarks, stack: Vec::new() });
+        // What a process that died wrote last need not be why.
+        let class = (status == TestStatus::Crashed)
+            .then(|| format!("the runner ended with {}; its last output", ending.words()));
+        report.run_errors.push(RunError { class, message: results.remarks, stack: Vec::new() });
     }
     report
 }
@@ -196,7 +202,7 @@ pub fn shortened(mut report: TestReport) -> TestReport {
 }
 
 /// The next step, where one can be told from the report alone.
-fn hint(report: &TestReport, deselected: u64, is_silent: bool) -> Option<String> {
+fn hint(report: &TestReport, deselected: u64, is_silent: bool, ending: ProcessEnding) -> Option<String> {
     let text = match report.status {
         TestStatus::NoTests if deselected > 0 && !report.left_out.is_empty() => {
             "the project's own configuration may leave out what was asked for; a file or a test can be named".to_owned()
@@ -228,7 +234,7 @@ fn hint(report: &TestReport, deselected: u64, is_silent: bool) -> Option<String>
             "the runner ended with success before any test: look for an exit in its configuration or set-up".to_owned()
         }
         TestStatus::Crashed if !report.unfinished.is_empty() => {
-            "the process died while what is unfinished ran; the results before it stand".to_owned()
+            format!("the process died while what is unfinished ran (the runner ended with {}); the results before it stand", ending.words())
         }
         TestStatus::Failed
             if report.failures.is_empty() && report.file_errors.is_empty() && report.run_errors.is_empty() =>

@@ -20,6 +20,9 @@ struct PytestEvent {
     subtest: Option<String>,
     message: String,
     failure: Option<PytestFailure>,
+    related: Vec<PytestFailure>,
+    stack: Vec<PytestPlace>,
+    held: Vec<PytestFailure>,
     #[serde(rename = "type")]
     class: Option<String>,
     compare: Option<[String; 2]>,
@@ -114,13 +117,17 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
             "leak" => reader.leak(&event),
             "module_skipped" => reader.module_skipped(&event),
             "unreached" => event.files.iter().for_each(|file| reader.collector.unreached(file)),
-            "internal" => reader.collector.run_error(Some("internal error"), &last_error(&event.message), Vec::new()),
+            "internal" => reader.collector.run_error(Some("internal error"), &event.message, frames(&event.stack)),
             "end" => {
+                event.held.iter().for_each(|held| reader.collector.held(&held.message, frames(&held.stack)));
                 reader.collector.results.ended = true;
                 reader.collector.results.passed = event.exit.map(|exit| exit == 0);
             }
             _ => {}
         }
+    }
+    if let Some((why, frames)) = python_text::fatal_error(&String::from_utf8_lossy(sources.stderr)) {
+        reader.collector.run_error(Some("Fatal Python error"), why, frames);
     }
     reader.finish()
 }
@@ -171,6 +178,11 @@ impl PytestReader<'_> {
                 case.state = worse(case.state, state);
                 if case.errors.len() < MAX_TEST_ERRORS {
                     case.errors.extend(error(&mut self.collector, &event));
+                    case.errors.extend(event.related.iter().map(|related| {
+                        let mut error = self.collector.error(None, &related.message);
+                        error.stack = self.collector.stack(frames(&related.stack));
+                        error
+                    }));
                 }
                 case.stdout = event.out.as_deref().and_then(|text| self.collector.output(text)).or(case.stdout.take());
                 case.stderr = event.err.as_deref().and_then(|text| self.collector.output(text)).or(case.stderr.take());
@@ -211,20 +223,26 @@ impl PytestReader<'_> {
             .or_else(|| stack::place_in(&event.message, file))
             .or_else(|| Some((event.line?, None)));
         let (line, column) = place.unzip();
-        self.collector.file_error(file, Phase::Collect, &last_error(&event.message), line, column.flatten());
+        // What it imports may be what is broken.
+        let frame = |line: &str| {
+            let (file, line) = line.split_once(": in ")?.0.rsplit_once(':')?;
+            Some(Frame { file: file.to_owned(), line: line.parse().ok(), column: None, function: None })
+        };
+        let traced = event.message.lines().take_while(|line| !line.starts_with("E "));
+        let mut frames: Vec<Frame> = traced.filter_map(frame).collect();
+        frames.reverse();
+        let message = last_error(&event.message) + &stack::elsewhere(&frames, file).unwrap_or_default();
+        self.collector.file_error(file, Phase::Collect, &message, line, column.flatten());
     }
 
     /// What a thread or a finalizer raised: the error that the runner takes for a warning.
     fn leak(&mut self, event: &PytestEvent) {
         let class = event.class.as_deref().unwrap_or_default();
         let class = class.strip_prefix("Pytest").and_then(|name| name.strip_suffix("Warning")).unwrap_or(class);
-        // A sentence, a traceback that ends with the error, and advice.
-        let is_error = |line: &&str| !line.is_empty() && !line.starts_with([' ', '\t']) && !line.starts_with("Enable ");
-        let (first, last) = (event.message.lines().next(), event.message.lines().rfind(is_error));
-        let last = last.filter(|last| Some(*last) != first);
-        let words = [Some(event.id.as_str()).filter(|id| !id.is_empty()), first, last];
+        let (error, frames) = python_text::traceback(&event.message).unzip();
+        let words = [Some(event.id.as_str()).filter(|id| !id.is_empty()), event.message.lines().next(), error];
         let message = words.into_iter().flatten().collect::<Vec<_>>().join(": ");
-        self.collector.run_error(Some(class), &message, Vec::new());
+        self.collector.run_error(Some(class), &message, frames.unwrap_or_default());
     }
 
     /// A file that left itself out before its tests were known: one test that was skipped, as pytest itself counts it.
@@ -306,12 +324,7 @@ fn error(collector: &mut ResultCollector<'_>, event: &PytestEvent) -> Option<Tes
         error.expected = Some(collector.text(expected));
         error.actual = Some(collector.text(actual));
     }
-    let mut frames: Vec<_> = failure
-        .stack
-        .iter()
-        .take(MAX_TEST_FRAMES * 4)
-        .map(|place| Frame { file: place.file.clone(), line: place.line, column: None, function: None })
-        .collect();
+    let mut frames = frames(&failure.stack);
     if let (true, Some(file)) = (frames.is_empty(), &failure.file) {
         frames.push(Frame { file: file.clone(), line: failure.line, column: None, function: None });
     }
@@ -319,12 +332,18 @@ fn error(collector: &mut ResultCollector<'_>, event: &PytestEvent) -> Option<Tes
     Some(error)
 }
 
+fn frames(stack: &[PytestPlace]) -> Vec<Frame> {
+    let frame =
+        |place: &PytestPlace| Frame { file: place.file.clone(), line: place.line, column: None, function: None };
+    stack.iter().take(MAX_TEST_FRAMES * 4).map(frame).collect()
+}
+
 /// What pytest marks as the error in a traceback (`E   `), or all of it.
 fn last_error(message: &str) -> String {
     let marked: Vec<_> =
         message.lines().filter_map(|line| line.strip_prefix("E ").or((line == "E").then_some(""))).collect();
     if marked.is_empty() {
-        return message.lines().last().filter(|line| line.starts_with("INTERNALERROR>")).unwrap_or(message).to_owned();
+        return message.to_owned();
     }
     let indent = |line: &str| line.len() - line.trim_start().len();
     let least = marked.iter().filter(|line| !line.trim().is_empty()).map(|line| indent(line)).min().unwrap_or_default();
@@ -342,7 +361,7 @@ mod tests {
             {\"ev\":\"module_skipped\",\"file\":\"b.py\",\"message\":\"Skipped: no tool\"}\n\
             {\"ev\":\"collected\",\"tests\":1}\n\
             {\"ev\":\"leak\",\"id\":\"a.py::t\",\"type\":\"PytestUnhandledThreadExceptionWarning\",\
-            \"message\":\"Exception in thread T\\n\\nTraceback:\\n  x\\nValueError: y\\n\\nEnable tracemalloc\"}\n\
+            \"message\":\"Exception in thread T\\n\\nTraceback (most recent call last):\\n  x\\nValueError: y\\n\\nSee https://x\"}\n\
             {\"ev\":\"unreached\",\"files\":[\"c.py\"]}\n{\"ev\":\"end\",\"exit\":0}\n";
         let results = parse(&Sources { report: report.as_bytes(), ..Sources::default() }, Bound::default());
         assert_eq!((results.summary.skipped, results.summary.not_run, results.summary.total), (1, 1, 2));
