@@ -204,7 +204,7 @@ pub fn shortened(mut report: TestReport) -> TestReport {
 /// The next step, where one can be told from the report alone.
 fn hint(report: &TestReport, deselected: u64, is_silent: bool, ending: ProcessEnding) -> Option<String> {
     let text = match report.status {
-        TestStatus::NoTests if deselected > 0 && !report.left_out.is_empty() => {
+        TestStatus::NoTests if deselected > 0 && (!report.left_out.is_empty() || report.scope.filter.is_none()) => {
             "the project's own configuration may leave out what was asked for; a file or a test can be named".to_owned()
         }
         TestStatus::NoTests if deselected == 1 => {
@@ -213,10 +213,16 @@ fn hint(report: &TestReport, deselected: u64, is_silent: bool, ending: ProcessEn
         TestStatus::NoTests if deselected > 0 => {
             format!("the filter left out all {deselected} tests: correct it, or leave it out")
         }
-        TestStatus::NoTests if report.summary.skipped + report.summary.todo > 0 => {
+        TestStatus::NoTests if report.summary.total > 0 && report.scope.filter.is_some() => {
             "every test was skipped: correct the filter, or leave it out".to_owned()
         }
-        TestStatus::NoTests => "no test was found: look at the files and the filter that were asked for".to_owned(),
+        TestStatus::NoTests if report.summary.total > 0 => {
+            "no test has passed or failed: each leaves itself out, is still to be written, or is expected to fail".to_owned()
+        }
+        TestStatus::NoTests if report.scope.filter.is_some() => {
+            "no test was found: look at the files and the filter that were asked for".to_owned()
+        }
+        TestStatus::NoTests => "no test was found: look at the files that were asked for".to_owned(),
         TestStatus::TimedOut if !report.unfinished.is_empty() => {
             "look for an endless loop or a wait without end in what is unfinished, or ask for more time".to_owned()
         }
@@ -382,6 +388,21 @@ mod tests {
         assert_eq!(of_tests(&CargoTest, &broken, 0, exit(101)), TestStatus::BuildError);
         let partly = TestResults { build_failed: true, ..results(passed(1)) };
         assert_eq!(of_tests(&Go, &partly, 0, exit(1)), TestStatus::Failed);
+    }
+
+    #[test]
+    fn a_process_that_lives_on_is_told_with_what_holds_it() {
+        let held = RunError { message: "the thread `x`".to_owned(), ..RunError::default() };
+        let ending = ProcessEnding { timed_out: true, lingered: true, signal: Some(15), ..ProcessEnding::default() };
+        let of = |ending: ProcessEnding| {
+            let info = ToolInfo { name: RunnerName("pytest"), version: None, command: Vec::new(), cwd: String::new() };
+            let results = TestResults { held: vec![held.clone()], ..results(passed(1)) };
+            let report = test_report(&Pytest, info, Scope::default(), results, Vec::new(), ending, false);
+            (report.status, report.run_errors)
+        };
+        assert_eq!(of(ending), (TestStatus::TimedOut, vec![held.clone()]));
+        assert_eq!(of(exit(0)), (TestStatus::Passed, vec![]));
+        assert_eq!([ending.words(), exit(3).words()], ["SIGTERM (signal 15)", "exit code 3"]);
     }
 
     #[test]

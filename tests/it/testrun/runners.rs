@@ -267,14 +267,11 @@ fn what_a_manifest_switches_off_is_told() {
     tree.file("work/tests/helper.rs", "pub fn help() {}\n");
     let reply = server.call("run_tests", json!({"runner": "cargo"}));
     assert_eq!(counts(&reply), ("passed".to_owned(), [1, 0, 0]), "{}", reply.text());
-    let told = "not run, as Cargo.toml says: src (`test = false` of the library), tests/off.rs (`test = false`), tests/silent.rs \
+    let told = "not run: src (`test = false` of the library), tests/off.rs (`test = false`), tests/silent.rs \
                 (`autotests = false`)";
     assert_eq!(structured(&reply)["leftOut"], json!([told]));
     let reply = server.call("run_tests", json!({"runner": "cargo", "testFiles": ["tests/silent.rs"]}));
-    assert_eq!(
-        structured(&reply)["leftOut"],
-        json!(["not run, as Cargo.toml says: tests/silent.rs (`autotests = false`)"])
-    );
+    assert_eq!(structured(&reply)["leftOut"], json!(["not run: tests/silent.rs (`autotests = false`)"]));
 }
 
 #[test]

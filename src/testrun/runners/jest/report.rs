@@ -279,6 +279,25 @@ mod tests {
     use super::*;
 
     #[test]
+    fn causes_and_members_are_errors_with_places() {
+        let mut collector = ResultCollector::new("/p");
+        let text = "Error: cannot load\n    at x (/p/a.test.js:3:36)\n\n[cause]: TypeError: bad\n    at load (/p/a.js:1:25)\n\n\
+            [errors]: one\n    at y (/p/b.js:2:3)";
+        let told = errors(&mut collector, text, None).into_iter().map(|error| {
+            let place = error.stack[0].clone();
+            (error.class.unwrap_or_default(), error.message, place.file, place.line)
+        });
+        let expected = [
+            ("Error", "cannot load", "a.test.js", 3),
+            ("caused by TypeError", "bad", "a.js", 1),
+            ("in it error", "one", "b.js", 2),
+        ];
+        let expected = expected
+            .map(|(class, message, file, line)| (class.to_owned(), message.to_owned(), file.to_owned(), Some(line)));
+        assert_eq!(told.collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
     fn a_process_that_ends_before_jest_does_is_seen() {
         let of = |more: &str| {
             let report =

@@ -117,7 +117,9 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
             "leak" => reader.leak(&event),
             "module_skipped" => reader.module_skipped(&event),
             "unreached" => event.files.iter().for_each(|file| reader.collector.unreached(file)),
-            "internal" => reader.collector.run_error(Some("internal error"), &event.message, frames(&event.stack)),
+            "internal" => {
+                reader.collector.run_error(Some("error outside the tests"), &event.message, frames(&event.stack))
+            }
             "end" => {
                 event.held.iter().for_each(|held| reader.collector.held(&held.message, frames(&held.stack)));
                 reader.collector.results.ended = true;
@@ -188,7 +190,7 @@ impl PytestReader<'_> {
                 case.stderr = event.err.as_deref().and_then(|text| self.collector.output(text)).or(case.stderr.take());
             }
             ("skipped", _) if event.subtest.is_none() && !case.state.is_failure() => {
-                case.state = if event.xfail { State::Todo } else { State::Skipped };
+                case.state = if event.xfail { State::ExpectedFailure } else { State::Skipped };
             }
             _ => {}
         }
@@ -372,6 +374,33 @@ mod tests {
         let told: Vec<_> =
             results.run_errors.iter().map(|error| (error.class.as_deref(), error.message.as_str())).collect();
         assert_eq!(told, [(Some("UnhandledThreadException"), "a.py::t: Exception in thread T: ValueError: y")]);
+    }
+
+    #[test]
+    fn what_an_error_comes_from_has_its_place() {
+        let place = |file: &str, line: u32| serde_json::json!([{"file": file, "line": line}]);
+        let events = [
+            serde_json::json!({"ev": "init"}),
+            serde_json::json!({"ev": "collect_error", "id": "b.py",
+                "message": "b.py:1: in <module>\n    import h\nh.py:7: in <module>\n    x\nE   NameError: x"}),
+            serde_json::json!({"ev": "start", "id": "a.py::t", "file": "a.py", "line": 1}),
+            serde_json::json!({"ev": "phase", "id": "a.py::t", "when": "call", "outcome": "failed",
+                "failure": {"message": "RuntimeError: r", "stack": place("a.py", 3)},
+                "related": [{"message": "caused by ValueError: v", "stack": place("c.py", 5)}]}),
+            serde_json::json!({"ev": "phase", "id": "a.py::t", "when": "teardown", "outcome": "passed"}),
+            serde_json::json!({"ev": "internal", "message": "SystemExit: 3", "stack": place("d.py", 9)}),
+        ];
+        let report = events.map(|event| event.to_string()).join("\n");
+        let stderr = b"Fatal Python error: Aborted\n\nCurrent thread 0x1 (most recent call first):\n  File \"e.py\", line 2 in f\n";
+        let sources = Sources { report: report.as_bytes(), stderr, ..Sources::default() };
+        let results = parse(&sources, Bound::default());
+        let of = |message: &str, stack: &[Frame]| (message.to_owned(), stack[0].file.clone(), stack[0].line);
+        let told: Vec<_> = results.failures[0].errors.iter().map(|error| of(&error.message, &error.stack)).collect();
+        let at = |message: &str, file: &str, line: u32| (message.to_owned(), file.to_owned(), Some(line));
+        assert_eq!(told, [at("RuntimeError: r", "a.py", 3), at("caused by ValueError: v", "c.py", 5)]);
+        let told: Vec<_> = results.run_errors.iter().map(|error| of(&error.message, &error.stack)).collect();
+        assert_eq!(told, [at("SystemExit: 3", "d.py", 9), at("Aborted", "e.py", 2)]);
+        assert_eq!(results.file_errors[0].message, "NameError: x\nat h.py:7");
     }
 
     #[test]

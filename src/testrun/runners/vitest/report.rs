@@ -312,6 +312,30 @@ mod tests {
     }
 
     #[test]
+    fn a_global_set_up_that_throws_is_told_and_no_run_without_tests() {
+        let events = [
+            serde_json::json!({"ev": "init"}),
+            serde_json::json!({"ev": "planned", "planned": [{"file": "a.test.ts"}]}),
+            serde_json::json!({"ev": "end", "reason": "failed", "open": [], "errors": []}),
+            serde_json::json!({"ev": "failed", "errors": [{"type": "Unhandled Error", "name": "Error", "message": "no database",
+                "stack": "Error: no database\n    at setup (/p/gs.ts:2:9)"}]}),
+        ];
+        let of = |count: usize| {
+            let report: Vec<String> = events[..count].iter().map(serde_json::Value::to_string).collect();
+            let report = report.join("\n");
+            let results =
+                parse(&Sources { report: report.as_bytes(), root: "/p", ..Sources::default() }, Bound::default());
+            let found_none = super::super::Vitest.found_none(&results, Some(1));
+            let told =
+                results.run_errors.iter().map(|error| (error.message.clone(), error.stack[0].file.clone())).collect();
+            (results.unreached, found_none, told)
+        };
+        let unreached = || vec!["a.test.ts".to_owned()];
+        assert_eq!(of(4), (unreached(), false, vec![("no database".to_owned(), "gs.ts".to_owned())]));
+        assert_eq!(of(3), (unreached(), false, vec![]));
+    }
+
+    #[test]
     fn what_was_planned_and_never_begun_did_not_run() {
         let file = |name: &str| serde_json::json!({"file": name});
         let events = [
