@@ -80,15 +80,8 @@ fn foreground<'a>(
     running: &'a Slots,
     cancel: &'a CancelToken,
 ) -> Foreground<'a> {
-    Foreground {
-        launcher,
-        running,
-        cancel,
-        timeout,
-        grace: Duration::from_millis(50),
-        output_cap_bytes: 10,
-        over: None,
-    }
+    let grace = Duration::from_millis(50);
+    Foreground { launcher, running, cancel, timeout, grace, output_cap_bytes: 10, over: None }
 }
 
 fn run_it(launcher: &Launcher, timeout: Duration, running: &Slots, cancel: &CancelToken) -> Result<Outcome, ExecError> {

@@ -221,3 +221,18 @@ fn has_tests(context: &RunContext<'_>, dir: &Path, glob: &str) -> bool {
 fn is_tested(context: &RunContext<'_>, file: &Path) -> bool {
     context.disk().text(file).is_some_and(|text| text.contains("#[test]"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn examples_that_are_run_are_tests() {
+        let of = |info: &str| has_example(&format!("    /// Adds.\n    /// ```{info}\n    /// x\n    /// ```\n"));
+        assert_eq!(
+            ["", "rust", "no_run,edition2021", "text", "ignore", "sh"].map(of),
+            [true, true, true, false, false, false]
+        );
+        assert!(!has_example("// ```\n// x\n// ```\n"));
+    }
+}
