@@ -179,7 +179,7 @@ fn has_example(text: &str) -> bool {
         comment.trim_start().strip_prefix("```")
     });
     // Every second one ends a block.
-    let mut infos = fences.step_by(2).flat_map(|info| info.split(',').next());
+    let mut infos = fences.step_by(2).filter_map(|info| info.split(',').next());
     infos.any(|word| matches!(word.trim(), "" | "rust" | "no_run" | "should_panic" | "compile_fail"))
 }
 

@@ -21,6 +21,7 @@ that a test has forked.
 """
 
 import fnmatch
+import itertools
 import json
 import os
 import sys
@@ -69,7 +70,7 @@ def _frames(longrepr):
 
 def _places(walked):
     """Where frames are: places of a traceback the innermost first, of a thread as it stands."""
-    return [{"file": frame.f_code.co_filename, "line": line} for frame, line in walked][:MAX_FRAMES]
+    return [{"file": frame.f_code.co_filename, "line": line} for frame, line in itertools.islice(walked, MAX_FRAMES)]
 
 
 def _told(error, lead=""):
@@ -106,7 +107,8 @@ def _held():
     found = []
     for thread in threading.enumerate():
         if thread is not own and not thread.daemon and thread.is_alive():
-            stack = _places(traceback.walk_stack(frames.get(thread.ident)))
+            frame = frames.get(thread.ident)
+            stack = _places(traceback.walk_stack(frame)) if frame else []
             found.append({"message": _cut(f"the thread `{thread.name}`"), "stack": stack})
     return found[:MAX_HELD]
 

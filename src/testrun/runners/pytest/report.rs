@@ -118,7 +118,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
             "module_skipped" => reader.module_skipped(&event),
             "unreached" => event.files.iter().for_each(|file| reader.collector.unreached(file)),
             "internal" => {
-                reader.collector.run_error(Some("error outside the tests"), &event.message, frames(&event.stack))
+                reader.collector.run_error(Some("error outside the tests"), &event.message, frames(&event.stack));
             }
             "end" => {
                 event.held.iter().for_each(|held| reader.collector.held(&held.message, frames(&held.stack)));
