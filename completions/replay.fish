@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_replay_global_optspecs
-    string join \n mcp-server mock= record= allow= allow-read= allow-write= sandbox-profile= protect= unprotect= freeze-sinks hide= git= sandbox= network= allow-network allow-net= deny-net= credential= for= net= net-log= isolation= shell= env= home= cache= cache-mib= git-identity= system= no-toolchains limit-processes= limit-file-bytes= limit-cpu-secs= limit-memory-bytes= limit-open-files= command-timeout-secs= max-command-timeout-secs= output-cap-bytes= max-commands= max-background-commands= background-output-bytes= undo= undo-mib= undo-days= undo-full= undo-skip= max-python-sessions= python-idle-timeout-secs= no-python-spare tools= errors= no-fsync memory-mib= search-memory-mib= max-line-bytes= stall-timeout-secs= log-level= http= stdio token-file= tls-cert= tls-key= allow-origin= allow-host= max-connections= client-timeout-secs= max-sessions= session-idle-secs= rate-limit= rate-burst= max-calls= audit= audit-key= audit-previous= otlp-endpoint= h/help V/version
+    string join \n mcp-server mock= record= allow= allow-read= allow-write= sandbox-profile= protect= unprotect= freeze-sinks hide= git= ssh-sign sandbox= network= allow-network allow-net= deny-net= credential= for= net= net-log= isolation= shell= env= home= cache= cache-mib= git-identity= system= no-toolchains limit-processes= limit-file-bytes= limit-cpu-secs= limit-memory-bytes= limit-open-files= command-timeout-secs= max-command-timeout-secs= output-cap-bytes= max-commands= max-background-commands= background-output-bytes= undo= undo-mib= undo-days= undo-full= undo-skip= max-python-sessions= python-idle-timeout-secs= no-python-spare tools= errors= reply-tokens= no-fsync memory-mib= search-memory-mib= max-line-bytes= stall-timeout-secs= log-level= http= stdio token-file= tls-cert= tls-key= allow-origin= allow-host= max-connections= client-timeout-secs= max-sessions= session-idle-secs= rate-limit= rate-burst= max-calls= audit= audit-key= audit-previous= otlp-endpoint= h/help V/version
 end
 
 function __fish_replay_needs_command
@@ -33,7 +33,7 @@ complete -c replay -n "__fish_replay_needs_command" -l sandbox-profile -d 'Read 
 complete -c replay -n "__fish_replay_needs_command" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_needs_command" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
 complete -c replay -n "__fish_replay_needs_command" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
-complete -c replay -n "__fish_replay_needs_command" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
+complete -c replay -n "__fish_replay_needs_command" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_needs_command" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
@@ -96,6 +96,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_needs_command" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_needs_command" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_needs_command" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_needs_command" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_needs_command" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -125,6 +126,7 @@ complete -c replay -n "__fish_replay_needs_command" -l audit-previous -d 'Contin
 complete -c replay -n "__fish_replay_needs_command" -l otlp-endpoint -d 'Export a span of each request to the OpenTelemetry collector at this URL' -r -f
 complete -c replay -n "__fish_replay_needs_command" -l mcp-server -d 'Serve the tools: on stdin and stdout, or with --http over HTTP'
 complete -c replay -n "__fish_replay_needs_command" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
+complete -c replay -n "__fish_replay_needs_command" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_needs_command" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_needs_command" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_needs_command" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -132,6 +134,8 @@ complete -c replay -n "__fish_replay_needs_command" -l no-fsync -d 'Do not wait 
 complete -c replay -n "__fish_replay_needs_command" -l stdio -d 'Serve stdin and stdout as well'
 complete -c replay -n "__fish_replay_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_needs_command" -s V -l version -d 'Print version'
+complete -c replay -n "__fish_replay_needs_command" -f -a "setup" -d 'Print the configuration that makes an MCP client start this server, or write it (--write)'
+complete -c replay -n "__fish_replay_needs_command" -f -a "doctor" -d 'Tell what this machine can do for a server, and what to run where something is missing'
 complete -c replay -n "__fish_replay_needs_command" -f -a "call" -d 'Run one tool and print its answer; the exit status is 1 if the tool failed'
 complete -c replay -n "__fish_replay_needs_command" -f -a "tools" -d 'List the tools'
 complete -c replay -n "__fish_replay_needs_command" -f -a "bench" -d 'Compare the speed of the tools with rg, grep, fd and find on your own tree'
@@ -146,6 +150,185 @@ complete -c replay -n "__fish_replay_needs_command" -f -a "audit" -d 'Check or s
 complete -c replay -n "__fish_replay_needs_command" -f -a "health" -d 'Ask a server over HTTP whether it is healthy; the exit status is 1 if it is not'
 complete -c replay -n "__fish_replay_needs_command" -f -a "generate" -d 'Print a document that is derived from the declarations'
 complete -c replay -n "__fish_replay_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c replay -n "__fish_replay_using_subcommand setup" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand setup" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand setup" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand setup" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
+complete -c replay -n "__fish_replay_using_subcommand setup" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
+complete -c replay -n "__fish_replay_using_subcommand setup" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand setup" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
+complete -c replay -n "__fish_replay_using_subcommand setup" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
+none\t'Nothing'"
+complete -c replay -n "__fish_replay_using_subcommand setup" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
+namespaces\t'A root of its own in namespaces, or no commands'
+landlock\t'Landlock on the system\'s own root, or no commands'
+off\t'No walls'"
+complete -c replay -n "__fish_replay_using_subcommand setup" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
+loopback\t'A loopback of their own'
+host\t'The system\'s network'
+replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
+complete -c replay -n "__fish_replay_using_subcommand setup" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
+complete -c replay -n "__fish_replay_using_subcommand setup" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand setup" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand setup" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
+complete -c replay -n "__fish_replay_using_subcommand setup" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r -f -a "npm\t''
+pypi\t''
+python\t''
+crates\t''
+rust\t''
+go\t''
+debian\t''
+github\t''
+docker\t''"
+complete -c replay -n "__fish_replay_using_subcommand setup" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
+complete -c replay -n "__fish_replay_using_subcommand setup" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
+strict\t'The same, in a network of its own that leads nowhere'
+env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_using_subcommand setup" -l shell -d 'Run commands in this shell [default: /bin/bash, or /bin/sh where there is none]' -r -F
+complete -c replay -n "__fish_replay_using_subcommand setup" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
+complete -c replay -n "__fish_replay_using_subcommand setup" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
+read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand setup" -l cache -d 'Keep the caches of package managers in this directory when the server ends' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand setup" -l cache-mib -d 'Keep so many MiB of these caches (8192 by default); those that were not used for longest go first' -r
+complete -c replay -n "__fish_replay_using_subcommand setup" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
+complete -c replay -n "__fish_replay_using_subcommand setup" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand setup" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand setup" -l limit-file-bytes -d 'Limit the size of a file that commands write, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand setup" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
+complete -c replay -n "__fish_replay_using_subcommand setup" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand setup" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand setup" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand setup" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand setup" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand setup" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand setup" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand setup" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand setup" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
+off\t'Nothing is kept'"
+complete -c replay -n "__fish_replay_using_subcommand setup" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
+complete -c replay -n "__fish_replay_using_subcommand setup" -l undo-days -d 'Keep it for so many days (14 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand setup" -l undo-full -d 'Choose what becomes of a change that cannot be kept, as on a full disk [default: refuse]' -r -f -a "refuse\t'The change is not made'
+drop\t'The change is made without being kept, and the reply tells'"
+complete -c replay -n "__fish_replay_using_subcommand setup" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
+complete -c replay -n "__fish_replay_using_subcommand setup" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand setup" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
+complete -c replay -n "__fish_replay_using_subcommand setup" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
+command\t'`execute_command`'
+calls\t'Recording what programs call, and answering it'
+python\t'Python sessions'
+tests\t'Running tests, and checking types'
+all\t'Every set'"
+complete -c replay -n "__fish_replay_using_subcommand setup" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
+results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand setup" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand setup" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
+complete -c replay -n "__fish_replay_using_subcommand setup" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
+complete -c replay -n "__fish_replay_using_subcommand setup" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand setup" -l stall-timeout-secs -d 'Give up a call that makes no step for so many seconds, as on a network filesystem that hangs' -r
+complete -c replay -n "__fish_replay_using_subcommand setup" -l log-level -d 'Log what is at least this severe, on stderr' -r -f -a "off\t'Nothing'
+error\t'The server\'s own faults'
+warn\t'What an operator should know'
+info\t'What is served'
+debug\t'Every call, and cancellations'
+trace\t'Everything'"
+complete -c replay -n "__fish_replay_using_subcommand setup" -l write -d 'Write the entry to the client\'s file, and keep what else that holds'
+complete -c replay -n "__fish_replay_using_subcommand setup" -l force -d 'Change an entry that is there already and says something else'
+complete -c replay -n "__fish_replay_using_subcommand setup" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
+complete -c replay -n "__fish_replay_using_subcommand setup" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
+complete -c replay -n "__fish_replay_using_subcommand setup" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
+complete -c replay -n "__fish_replay_using_subcommand setup" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand setup" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
+complete -c replay -n "__fish_replay_using_subcommand setup" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand setup" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l sandbox-profile -d 'Read more directories and settings from a JSON profile' -r -F
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
+none\t'Nothing'"
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
+namespaces\t'A root of its own in namespaces, or no commands'
+landlock\t'Landlock on the system\'s own root, or no commands'
+off\t'No walls'"
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l network -d 'Choose the network of commands [default: loopback]' -r -f -a "none\t'No network'
+loopback\t'A loopback of their own'
+host\t'The system\'s network'
+replay:SET\t'What a mock set of `replay calls` answers, from ./keploy or DIR/SET'"
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l allow-net -d 'Let commands reach these hosts, and nothing else of the network' -r
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l deny-net -d 'Keep commands from these hosts, of those that --allow-net allows' -r
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l credential -d 'Let commands use a secret that they cannot read' -r
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l for -d 'Name what the --credential before it is for, such as `https://api.github.com/**`' -r
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l net -d 'Let commands reach the hosts of a set; the same as --allow-net @SET' -r -f -a "npm\t''
+pypi\t''
+python\t''
+crates\t''
+rust\t''
+go\t''
+debian\t''
+github\t''
+docker\t''"
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l net-log -d 'Log each decision about a connection of a command in this file, as a line of JSON' -r -F
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l isolation -d 'Choose how far a program is held whose calls are recorded or answered' -r -f -a "seccomp\t'Look at the program\'s system calls; it has the system\'s network'
+strict\t'The same, in a network of its own that leads nowhere'
+env\t'Only set `HTTP_PROXY` and its like; databases and direct connections are not seen'"
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l shell -d 'Run commands in this shell [default: /bin/bash, or /bin/sh where there is none]' -r -F
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l env -d 'Set a variable for commands, or pass one of the server\'s environment' -r
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l home -d 'Choose HOME of commands [default: private]' -r -f -a "private\t'An empty one, which the server removes when it ends'
+read-only\t'The real one; commands can read all that it holds'"
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l cache -d 'Keep the caches of package managers in this directory when the server ends' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l cache-mib -d 'Keep so many MiB of these caches (8192 by default); those that were not used for longest go first' -r
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l git-identity -d 'Set author and committer of the commits that commands make, as `NAME <MAIL>`' -r
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l system -d 'Show commands one more directory of programs, read-only' -r -f -a "(__fish_complete_directories)"
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l limit-processes -d 'Limit the processes and threads of all commands together (4096 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l limit-file-bytes -d 'Limit the size of a file that commands write, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l limit-cpu-secs -d 'Limit the processor time of each process of a command, in seconds' -r
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l limit-memory-bytes -d 'Limit the memory of all processes of a command together, in bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
+off\t'Nothing is kept'"
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l undo-days -d 'Keep it for so many days (14 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l undo-full -d 'Choose what becomes of a change that cannot be kept, as on a full disk [default: refuse]' -r -f -a "refuse\t'The change is not made'
+drop\t'The change is made without being kept, and the reply tells'"
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
+command\t'`execute_command`'
+calls\t'Recording what programs call, and answering it'
+python\t'Python sessions'
+tests\t'Running tests, and checking types'
+all\t'Every set'"
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
+results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l stall-timeout-secs -d 'Give up a call that makes no step for so many seconds, as on a network filesystem that hangs' -r
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l log-level -d 'Log what is at least this severe, on stderr' -r -f -a "off\t'Nothing'
+error\t'The server\'s own faults'
+warn\t'What an operator should know'
+info\t'What is served'
+debug\t'Every call, and cancellations'
+trace\t'Everything'"
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l json -d 'Print it as JSON'
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand doctor" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand call" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand call" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand call" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
@@ -153,7 +336,7 @@ complete -c replay -n "__fish_replay_using_subcommand call" -l sandbox-profile -
 complete -c replay -n "__fish_replay_using_subcommand call" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand call" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
 complete -c replay -n "__fish_replay_using_subcommand call" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
-complete -c replay -n "__fish_replay_using_subcommand call" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
+complete -c replay -n "__fish_replay_using_subcommand call" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand call" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
@@ -216,6 +399,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand call" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand call" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -228,6 +412,7 @@ debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand call" -l json -d 'Print the whole result as JSON instead of its text'
 complete -c replay -n "__fish_replay_using_subcommand call" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
+complete -c replay -n "__fish_replay_using_subcommand call" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand call" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand call" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand call" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -240,7 +425,7 @@ complete -c replay -n "__fish_replay_using_subcommand tools" -l sandbox-profile 
 complete -c replay -n "__fish_replay_using_subcommand tools" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand tools" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
 complete -c replay -n "__fish_replay_using_subcommand tools" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
-complete -c replay -n "__fish_replay_using_subcommand tools" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
+complete -c replay -n "__fish_replay_using_subcommand tools" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand tools" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
@@ -303,6 +488,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand tools" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand tools" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -315,6 +501,7 @@ debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand tools" -l json -d 'Print the list as clients get it, with schemas'
 complete -c replay -n "__fish_replay_using_subcommand tools" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
+complete -c replay -n "__fish_replay_using_subcommand tools" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand tools" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand tools" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand tools" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -330,7 +517,7 @@ complete -c replay -n "__fish_replay_using_subcommand bench" -l sandbox-profile 
 complete -c replay -n "__fish_replay_using_subcommand bench" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand bench" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
 complete -c replay -n "__fish_replay_using_subcommand bench" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
-complete -c replay -n "__fish_replay_using_subcommand bench" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
+complete -c replay -n "__fish_replay_using_subcommand bench" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand bench" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
@@ -393,6 +580,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand bench" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand bench" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -404,6 +592,7 @@ info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand bench" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
+complete -c replay -n "__fish_replay_using_subcommand bench" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand bench" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand bench" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand bench" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -437,7 +626,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
@@ -500,6 +689,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -513,6 +703,7 @@ trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l debug -d 'The same as --log-level trace'
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l verbose -d 'The same as --log-level debug'
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -532,7 +723,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
@@ -595,6 +786,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -606,6 +798,7 @@ info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -618,7 +811,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
@@ -681,6 +874,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -692,6 +886,7 @@ info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -704,7 +899,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
@@ -767,6 +962,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -779,6 +975,7 @@ debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l faults -d 'Say what each --fault does'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -791,7 +988,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
@@ -854,6 +1051,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -865,6 +1063,7 @@ info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -881,7 +1080,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
@@ -944,6 +1143,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -955,6 +1155,7 @@ info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -967,7 +1168,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
@@ -1030,6 +1231,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -1041,6 +1243,7 @@ info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -1060,7 +1263,7 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
@@ -1123,6 +1326,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -1134,6 +1338,7 @@ info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -1154,7 +1359,7 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
@@ -1217,6 +1422,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -1229,6 +1435,7 @@ debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l keep-secrets -d 'Keep passwords, keys and tokens, which are replaced otherwise'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -1247,7 +1454,7 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
@@ -1310,6 +1517,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -1322,6 +1530,7 @@ debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l exact -d 'Compare values that each run makes anew, too: UUIDs, current times, random tokens'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -1335,7 +1544,7 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
@@ -1398,6 +1607,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -1409,6 +1619,7 @@ info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -1422,7 +1633,7 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
@@ -1485,6 +1696,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -1497,6 +1709,7 @@ debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l write -d 'Write the noise into both sets, so that replays of either ignore it'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -1510,7 +1723,7 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
@@ -1573,6 +1786,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -1585,6 +1799,7 @@ debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l html -d 'Print a page for a browser, with a timeline of the calls'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -1603,7 +1818,7 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_se
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
@@ -1666,6 +1881,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -1677,6 +1893,7 @@ info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -1693,7 +1910,7 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
@@ -1756,6 +1973,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -1767,6 +1985,7 @@ info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -1779,7 +1998,7 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
@@ -1842,6 +2061,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -1853,6 +2073,7 @@ info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -1865,7 +2086,7 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
@@ -1928,6 +2149,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -1939,6 +2161,7 @@ info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -1955,7 +2178,7 @@ complete -c replay -n "__fish_replay_using_subcommand why" -l sandbox-profile -d
 complete -c replay -n "__fish_replay_using_subcommand why" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand why" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
 complete -c replay -n "__fish_replay_using_subcommand why" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
-complete -c replay -n "__fish_replay_using_subcommand why" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
+complete -c replay -n "__fish_replay_using_subcommand why" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand why" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
@@ -2018,6 +2241,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand why" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand why" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand why" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand why" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand why" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -2030,6 +2254,7 @@ debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand why" -l json -d 'Print the answer as JSON'
 complete -c replay -n "__fish_replay_using_subcommand why" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
+complete -c replay -n "__fish_replay_using_subcommand why" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand why" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand why" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand why" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -2042,7 +2267,7 @@ complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
-complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
@@ -2105,6 +2330,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -2116,6 +2342,7 @@ info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -2131,7 +2358,7 @@ complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subco
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
-complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
@@ -2194,6 +2421,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -2205,12 +2433,13 @@ info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l out -d 'Write the rules to this file instead of stdout' -r -F
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l out -d 'Write the rules to this file instead of stdout (`-`), where what the program writes is, too' -r -F
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l allow-write -d 'Allow a directory for reading and writing; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
@@ -2218,7 +2447,7 @@ complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subco
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
-complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
@@ -2281,6 +2510,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -2292,6 +2522,7 @@ info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -2307,7 +2538,7 @@ complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
@@ -2370,6 +2601,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -2381,6 +2613,7 @@ info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -2411,7 +2644,7 @@ complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
@@ -2474,6 +2707,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -2486,6 +2720,7 @@ debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l operator -d 'Let it see what all tokens do'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -2499,7 +2734,7 @@ complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
@@ -2562,6 +2797,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -2573,6 +2809,7 @@ info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -2586,7 +2823,7 @@ complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
@@ -2649,6 +2886,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -2660,6 +2898,7 @@ info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -2673,7 +2912,7 @@ complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
@@ -2736,6 +2975,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -2747,6 +2987,7 @@ info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -2766,7 +3007,7 @@ complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_se
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
-complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
+complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
@@ -2829,6 +3070,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -2840,6 +3082,7 @@ info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
+complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -2860,7 +3103,7 @@ complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
-complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
@@ -2923,6 +3166,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -2934,6 +3178,7 @@ info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -2948,7 +3193,7 @@ complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
-complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
@@ -3011,6 +3256,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -3022,6 +3268,7 @@ info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -3036,7 +3283,7 @@ complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
-complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
@@ -3099,6 +3346,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -3110,6 +3358,7 @@ info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -3127,7 +3376,7 @@ complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
-complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
@@ -3190,6 +3439,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -3203,6 +3453,7 @@ trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l dry-run -d 'Only say what would be undone'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l force -d 'Undo in spite of what was changed since: that is taken away, and undoing the undo brings it back'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -3220,7 +3471,7 @@ complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
+complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
@@ -3283,6 +3534,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -3294,6 +3546,7 @@ info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
+complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -3311,7 +3564,7 @@ complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
@@ -3374,6 +3627,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -3385,6 +3639,7 @@ info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -3411,7 +3666,7 @@ complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
@@ -3474,6 +3729,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -3486,6 +3742,7 @@ debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l json -d 'Print the lines of the log as they are'
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -3503,7 +3760,7 @@ complete -c replay -n "__fish_replay_using_subcommand health" -l sandbox-profile
 complete -c replay -n "__fish_replay_using_subcommand health" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand health" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
 complete -c replay -n "__fish_replay_using_subcommand health" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
-complete -c replay -n "__fish_replay_using_subcommand health" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
+complete -c replay -n "__fish_replay_using_subcommand health" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand health" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
@@ -3566,6 +3823,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand health" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand health" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand health" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand health" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand health" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -3577,6 +3835,7 @@ info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand health" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
+complete -c replay -n "__fish_replay_using_subcommand health" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand health" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand health" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand health" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
@@ -3589,7 +3848,7 @@ complete -c replay -n "__fish_replay_using_subcommand generate" -l sandbox-profi
 complete -c replay -n "__fish_replay_using_subcommand generate" -l protect -d 'Keep a path below an allowed directory read-only' -r -F
 complete -c replay -n "__fish_replay_using_subcommand generate" -l unprotect -d 'Let agents change a path that is read-only by default' -r -F
 complete -c replay -n "__fish_replay_using_subcommand generate" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
-complete -c replay -n "__fish_replay_using_subcommand generate" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
+complete -c replay -n "__fish_replay_using_subcommand generate" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
 complete -c replay -n "__fish_replay_using_subcommand generate" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
@@ -3652,6 +3911,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand generate" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
+complete -c replay -n "__fish_replay_using_subcommand generate" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -3663,25 +3923,28 @@ info\t'What is served'
 debug\t'Every call, and cancellations'
 trace\t'Everything'"
 complete -c replay -n "__fish_replay_using_subcommand generate" -l freeze-sinks -d 'Keep what programs outside the walls run as it is'
+complete -c replay -n "__fish_replay_using_subcommand generate" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand generate" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand generate" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand generate" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand generate" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand generate" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox why net token changes audit health generate help" -f -a "call" -d 'Run one tool and print its answer; the exit status is 1 if the tool failed'
-complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox why net token changes audit health generate help" -f -a "tools" -d 'List the tools'
-complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox why net token changes audit health generate help" -f -a "bench" -d 'Compare the speed of the tools with rg, grep, fd and find on your own tree'
-complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox why net token changes audit health generate help" -f -a "mock" -d 'Serve an MCP server that exists only in a manifest, until stdin closes'
-complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox why net token changes audit health generate help" -f -a "calls" -d 'Record what a program calls over the network, and replay the answers'
-complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox why net token changes audit health generate help" -f -a "sandbox" -d 'Explain the walls around commands, attack them, or run a program inside'
-complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox why net token changes audit health generate help" -f -a "why" -d 'Ask which rule decides about a path, a connection or a program; the exit status is 1 for a denial'
-complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox why net token changes audit health generate help" -f -a "net" -d 'Find the rules about the network (--allow-net) that a program needs, or list the sets that they can name'
-complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox why net token changes audit health generate help" -f -a "token" -d 'Make, list, replace and revoke tokens of a server over HTTP'
-complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox why net token changes audit health generate help" -f -a "changes" -d 'List, show and undo what agents\' calls changed in the files of a directory'
-complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox why net token changes audit health generate help" -f -a "audit" -d 'Check or show an audit log (--audit)'
-complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox why net token changes audit health generate help" -f -a "health" -d 'Ask a server over HTTP whether it is healthy; the exit status is 1 if it is not'
-complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox why net token changes audit health generate help" -f -a "generate" -d 'Print a document that is derived from the declarations'
-complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from call tools bench mock calls sandbox why net token changes audit health generate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from setup doctor call tools bench mock calls sandbox why net token changes audit health generate help" -f -a "setup" -d 'Print the configuration that makes an MCP client start this server, or write it (--write)'
+complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from setup doctor call tools bench mock calls sandbox why net token changes audit health generate help" -f -a "doctor" -d 'Tell what this machine can do for a server, and what to run where something is missing'
+complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from setup doctor call tools bench mock calls sandbox why net token changes audit health generate help" -f -a "call" -d 'Run one tool and print its answer; the exit status is 1 if the tool failed'
+complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from setup doctor call tools bench mock calls sandbox why net token changes audit health generate help" -f -a "tools" -d 'List the tools'
+complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from setup doctor call tools bench mock calls sandbox why net token changes audit health generate help" -f -a "bench" -d 'Compare the speed of the tools with rg, grep, fd and find on your own tree'
+complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from setup doctor call tools bench mock calls sandbox why net token changes audit health generate help" -f -a "mock" -d 'Serve an MCP server that exists only in a manifest, until stdin closes'
+complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from setup doctor call tools bench mock calls sandbox why net token changes audit health generate help" -f -a "calls" -d 'Record what a program calls over the network, and replay the answers'
+complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from setup doctor call tools bench mock calls sandbox why net token changes audit health generate help" -f -a "sandbox" -d 'Explain the walls around commands, attack them, or run a program inside'
+complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from setup doctor call tools bench mock calls sandbox why net token changes audit health generate help" -f -a "why" -d 'Ask which rule decides about a path, a connection or a program; the exit status is 1 for a denial'
+complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from setup doctor call tools bench mock calls sandbox why net token changes audit health generate help" -f -a "net" -d 'Find the rules about the network (--allow-net) that a program needs, or list the sets that they can name'
+complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from setup doctor call tools bench mock calls sandbox why net token changes audit health generate help" -f -a "token" -d 'Make, list, replace and revoke tokens of a server over HTTP'
+complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from setup doctor call tools bench mock calls sandbox why net token changes audit health generate help" -f -a "changes" -d 'List, show and undo what agents\' calls changed in the files of a directory'
+complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from setup doctor call tools bench mock calls sandbox why net token changes audit health generate help" -f -a "audit" -d 'Check or show an audit log (--audit)'
+complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from setup doctor call tools bench mock calls sandbox why net token changes audit health generate help" -f -a "health" -d 'Ask a server over HTTP whether it is healthy; the exit status is 1 if it is not'
+complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from setup doctor call tools bench mock calls sandbox why net token changes audit health generate help" -f -a "generate" -d 'Print a document that is derived from the declarations'
+complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from setup doctor call tools bench mock calls sandbox why net token changes audit health generate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from mock" -f -a "check" -d 'Say what is wrong with a manifest, with line and column; the exit status is 1 if something is'
 complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from mock" -f -a "init" -d 'Write a commented manifest to start from'
 complete -c replay -n "__fish_replay_using_subcommand help; and __fish_seen_subcommand_from mock" -f -a "presets" -d 'List the built-in servers and the attack that each models'

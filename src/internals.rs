@@ -49,7 +49,7 @@ pub mod limits {
     pub use crate::limits::{
         BACKGROUND_OUTPUT_BYTES, COMMAND_OPEN_FILES, DEFAULT_COMMAND_TIMEOUT_SECS, KILL_GRACE_MS,
         MAX_BACKGROUND_COMMANDS, MAX_COMMAND_PROCESSES, MAX_COMMAND_TIMEOUT_SECS, MAX_COMMANDS, MIN_BODY_APART_BYTES,
-        OUTPUT_CAP_BYTES,
+        OUTPUT_CAP_BYTES, REPLY_TOKENS,
     };
 }
 
@@ -84,7 +84,7 @@ pub mod record {
 pub mod sandbox {
     pub use crate::sandbox::{
         Event, Extent, Guard, Hello, LAUNCHER_ARGUMENT, Limits, Network, Place, Plan, PlannedRoot, RawString, Request,
-        Run, Scratch, Tier, hold_server, keep_little_heap, run_launcher,
+        Run, Scratch, Tier, hold_server, keep_little_heap, keep_to_own_sources, run_launcher,
     };
     pub mod attack {
         pub use crate::sandbox::attack::{

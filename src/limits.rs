@@ -335,8 +335,14 @@ pub const MAX_OUTPUT_END_BYTES: usize = OUTPUT_CAP_BYTES / 2;
 pub const OUTPUT_CAP_BYTES: usize = 512 * 1024;
 /// Least that folding an output, or a run of its lines, saves, in bytes: for less, all of it is shown.
 pub const MIN_FOLDED_BYTES: usize = 128;
+/// What a line takes in memory while an output is folded, in bytes, beside its text.
+pub const FOLDED_LINE_BYTES: usize = 64;
 /// How many bytes of a reply count as one token.
 pub const BYTES_PER_TOKEN: usize = 3;
+/// Most tokens of a reply to a call that does not say how many it wants: clients refuse what is longer, or put it into a file.
+pub const REPLY_TOKENS: u64 = 25_000;
+/// Directories that a tree names of those that it had no room for.
+pub const MAX_CLOSED_SHOWN: usize = 5;
 /// Logs that are kept.
 pub const MAX_LOGS: usize = 64;
 /// Bytes of logs that are kept in all.
@@ -475,6 +481,10 @@ pub const MAX_PUBLIC_ENTRIES: usize = 4096;
 pub const MAX_PUBLIC_VISITS: usize = 65_536;
 /// Most refusals that the result of one command tells of.
 pub const MAX_DENIED: usize = 16;
+/// Most rules about the network that an agent is told.
+pub const MAX_SHOWN_NETWORK_RULES: usize = 20;
+/// Read-only places that a command wanted to change, of those that are told of it.
+pub const MAX_READ_ONLY_TOLD: usize = 3;
 /// Lines of the log of connections that wait to be written; further ones are lost, and counted.
 pub const MAX_NET_LOG_WAITING: usize = 4096;
 /// Most places that `replay net learn` makes rules of.

@@ -25,6 +25,7 @@ fn main() -> ExitCode {
         return attack::inside(&words.next().unwrap_or_default().to_string_lossy());
     }
     sandbox::keep_little_heap();
+    sandbox::keep_to_own_sources();
     let cli = cli::parse().unwrap_or_else(|error| error.exit());
     outlive_file_limit();
     commands::run(cli).unwrap_or_else(|error| {

@@ -83,6 +83,8 @@ pub struct BackgroundEnd<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     blocked: Vec<Blocked>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    blocked_more: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     outside: Option<Settled>,
 }
 
@@ -91,7 +93,7 @@ impl<'a> BackgroundEnd<'a> {
     pub fn of(client: &'a str, command: &'a Background) -> Self {
         let state = command.state();
         let ending = if let State::Ended(ending) = &state { Some(ending) } else { None };
-        let blocked = ending.map(|ending| Blocked::among(&ending.denied)).unwrap_or_default();
+        let denied = ending.map_or(&[][..], |ending| &ending.denied);
         let settled = ending.and_then(|ending| Some(&ending.changed.as_ref()?.settled));
         let outside = settled.filter(|settled| !settled.is_nothing()).cloned();
         Self {
@@ -103,7 +105,8 @@ impl<'a> BackgroundEnd<'a> {
             asked: ending.is_some_and(|ending| ending.asked),
             duration_us: u64::try_from(command.ran().as_micros()).unwrap_or(u64::MAX),
             output_bytes: command.written(),
-            blocked,
+            blocked: Blocked::among(denied),
+            blocked_more: Blocked::more(denied),
             outside,
         }
     }

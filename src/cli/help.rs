@@ -37,12 +37,14 @@ It is a server of the Model Context Protocol (MCP). The kernel holds the command
 
 /// The flags of every mode that a subcommand reads, by its words: headings, and ids of single flags. What stands for a subcommand
 /// stands for those below it too, unless they are named themselves. What is not named reads all of them.
-const READ: [(&[&str], &[&str]); 19] = [
+const READ: [(&[&str], &[&str]); 21] = [
     (&["changes"], &[]),
     (&["audit"], &[]),
     (&["health"], &[]),
     (&["token"], &[]),
     (&["bench"], &[]),
+    (&["setup"], &["allow"]),
+    (&["doctor"], &[DIRECTORIES, "log_level", WALLS, LIMITS]),
     (&["tools"], &[DIRECTORIES, WALLS, LIMITS, "tools"]),
     (&["mock"], &["errors", "max_line_bytes", "stall_timeout_secs", "log_level"]),
     (&["mock", "check"], &[]),
@@ -71,7 +73,7 @@ fn is_among(arg: &Arg, read: &[&str]) -> bool {
 }
 
 /// The subcommands that refuse what their help does not show. All others look at whatever a server may be told.
-const REFUSES: [&str; 7] = ["audit", "changes", "health", "token", "bench", "mock", "calls"];
+const REFUSES: [&str; 8] = ["audit", "changes", "health", "token", "bench", "setup", "mock", "calls"];
 
 /// What `replay token new` has in the place of flags of the server, by the ids of those.
 const OF_A_TOKEN: [(&str, &str); 4] = [
@@ -261,6 +263,7 @@ mod tests {
             ("mock check m.yaml --errors results", "mock check", "--errors"),
             ("mock --tools-from m.yaml --allow /src", "mock", "--allow"),
             ("bench --tools all", "bench", "--tools"),
+            ("setup claude --tools all", "setup", "--tools"),
             ("calls list --network host", "calls list", "--network"),
             ("calls show --isolation strict", "calls show", "--isolation"),
             ("calls noise a b --sandbox off", "calls noise", "--sandbox"),
@@ -281,6 +284,8 @@ mod tests {
             "call read_file path=a --allow . --max-commands 2",
             "sandbox explain --allow . --tools python --max-commands 2",
             "calls list --allow . --log-level off",
+            "setup claude --allow .:rw -- --tools all",
+            "doctor --json --network host --tools python",
             "calls noise a b --protect c --no-fsync",
             "calls record --isolation strict --network host --env A --limit-processes 9 -- true",
             "calls test --sandbox landlock --home private --no-fsync -- true",

@@ -10,6 +10,7 @@ mod mock;
 mod options;
 mod python;
 mod ranges;
+mod setup;
 mod telemetry;
 mod undo;
 
@@ -33,6 +34,7 @@ pub use http::{BURST, CALLS, CONNECTIONS, HttpArgs, NamedToken, NewToken, RATE, 
 pub use mock::{MockAction, MockServe, Redact};
 pub use options::{Errors, Home, LinkedGit, LogLevel, NetworkArg, Options, Sandbox, ToolsetArg};
 pub use python::PythonArgs;
+pub use setup::{Client, SetupArgs};
 pub use telemetry::{HealthArgs, TelemetryArgs};
 pub use undo::{Undo, UndoArgs, UndoFull};
 
@@ -69,6 +71,19 @@ pub struct Cli {
 /// What to do instead of serving.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Print the configuration that makes an MCP client start this server, or write it (--write)
+    ///
+    /// The server gets the working directory, or those of --allow. The entry names this program and the directories by absolute paths.
+    #[command(after_help = "Example: replay setup claude --write --allow .:rw -- --tools all")]
+    Setup(SetupArgs),
+    /// Tell what this machine can do for a server, and what to run where something is missing
+    ///
+    /// The flags are those of the server. The exit status is 0 if commands can run behind walls, else 1.
+    Doctor {
+        /// Print it as JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Run one tool and print its answer; the exit status is 1 if the tool failed
     #[command(after_help = "Example: replay call grep_files directory=. regex='fn main' --allow .")]
     Call(CallArgs),
@@ -153,7 +168,7 @@ pub enum NetAction {
     /// What --deny-net names stays denied, and so do this machine and its metadata, unless --allow-net names their addresses.
     #[command(after_help = "Example: replay net learn -- npm ci")]
     Learn {
-        /// Write the rules to this file instead of stdout
+        /// Write the rules to this file instead of stdout (`-`), where what the program writes is, too
         #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
         out: Option<PathBuf>,
         /// The program and its arguments, after `--`

@@ -16,7 +16,7 @@ use serde::{Deserialize, Deserializer};
 use super::help::{COMMANDS as OF_COMMANDS, DIRECTORIES, LIMITS, SERVER, WALLS};
 use super::ranges::{
     CACHE_MIB, COMMANDS, CPU_SECS, FILE_BYTES, MEMORY_BYTES, MEMORY_MIB, OPEN_FILES, OUTPUT_BYTES, PROCESSES,
-    SEARCH_MEMORY_MIB, TIMEOUT_SECS,
+    REPLY_TOKENS, SEARCH_MEMORY_MIB, TIMEOUT_SECS,
 };
 use super::{CredentialArgs, Isolation, PythonArgs, UndoArgs};
 use crate::egress::SETS;
@@ -43,8 +43,9 @@ pub struct Options {
     pub sandbox_profile: Option<PathBuf>,
     /// Keep a path below an allowed directory read-only
     ///
-    /// The path need not exist yet. Paths that programs trust, such as .git/hooks, are read-only without this flag. The file
-    /// tools always obey it. Only the tier `namespaces` can make commands obey it, so without that tier commands are refused.
+    /// The path need not exist yet; a relative one begins where `replay` is started. Paths that programs trust, such as .git/hooks, are
+    /// read-only without this flag. The file tools always obey it. Only the tier `namespaces` can make commands obey it, so without
+    /// that tier commands are refused.
     #[arg(long, global = true, help_heading = WALLS, value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub protect: Vec<PathBuf>,
     /// Let agents change a path that is read-only by default
@@ -71,7 +72,7 @@ pub struct Options {
     /// `.git` of a linked worktree or of a submodule is a file that names such a repository.
     #[arg(long, global = true, help_heading = WALLS, value_enum, value_name = "KIND", hide_short_help = true)]
     pub git: Option<LinkedGit>,
-    /// Let commands sign commits with the ssh-agent that SSH_AUTH_SOCK names
+    /// Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names
     ///
     /// `git commit -S` signs with the agent's first key, if user.signingKey names no other. The agent is asked for its keys and for
     /// signatures of git, and for nothing else, so nobody can log in with it.
@@ -214,6 +215,12 @@ pub struct Options {
     /// from their model.
     #[arg(long, global = true, help_heading = SERVER, value_enum, default_value_t = Errors::Codes, value_name = "STYLE", hide_short_help = true)]
     pub errors: Errors,
+    /// Cut replies longer than about so many tokens (25000 by default)
+    ///
+    /// 0 cuts none. A token counts as three bytes. This concerns files, lists and trees, and output of commands if it is given. `maxTokens`,
+    /// `limit` and `depth` of a call win.
+    #[arg(long, global = true, help_heading = SERVER, value_name = "TOKENS", value_parser = REPLY_TOKENS.parser(), hide_short_help = true)]
+    pub reply_tokens: Option<u64>,
     /// Do not wait for the disk when a file is written
     ///
     /// This saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut. Use it for

@@ -33,6 +33,8 @@ pub const OUTPUT_BYTES: Range = Range { min: 1024, max: 1 << 30 };
 pub const MEMORY_MIB: Range = Range { min: limits::MIN_MEMORY_MIB, max: 1024 * 1024 };
 /// Up to a TiB.
 pub const SEARCH_MEMORY_MIB: Range = Range { min: 0, max: 1024 * 1024 };
+/// Up to a GiB of text.
+pub const REPLY_TOKENS: Range = Range { min: 0, max: (1 << 30) / limits::BYTES_PER_TOKEN as u64 };
 /// Up to 30 days.
 pub const IDLE_SECS: Range = Range { min: 1, max: 30 * 86_400 };
 /// Up to a day.

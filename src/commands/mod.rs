@@ -5,6 +5,7 @@ mod bench;
 mod call;
 mod calls;
 mod changes;
+mod doctor;
 pub mod generate;
 mod health;
 mod mock;
@@ -12,6 +13,7 @@ mod net;
 mod process;
 mod sandbox;
 mod serve;
+mod setup;
 mod token;
 mod tools;
 mod why;
@@ -30,6 +32,8 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
     let Some(command) = cli.command else { return serve::run(&cli) };
     match command {
         Command::Generate { document } => process::print(generate::document(document)?),
+        Command::Setup(asked) => setup::run(&cli.options.allow, &asked),
+        Command::Doctor { json } => doctor::run(&cli.options, json),
         Command::Tools { json } => tools::run(&cli.options, json),
         Command::Why(asked) => why::run(&cli.options, &asked),
         Command::Call(asked) => call::run(&cli.options, &asked),

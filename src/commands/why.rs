@@ -308,7 +308,7 @@ fn policy_allows(policy: &Policy, path: &Path) -> bool {
 }
 
 /// Where this shell finds a program.
-fn outside(what: &OsStr) -> Option<PathBuf> {
+pub fn outside(what: &OsStr) -> Option<PathBuf> {
     let places: Vec<OsString> = if what.as_bytes().contains(&b'/') {
         vec![absolute(Path::new(what)).into()]
     } else {

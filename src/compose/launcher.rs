@@ -195,6 +195,9 @@ fn launch(
     let launcher =
         if tier == Tier::Namespaces { launcher.guarding(Arc::clone(policy.repositories())) } else { launcher };
     let rules = &config.sandbox.rules;
+    for redundant in rules.redundant() {
+        tracing::warn!("{redundant}");
+    }
     for set in rules.sets() {
         tracing::warn!("commands reach the hosts of {set}: {WARNING}");
     }

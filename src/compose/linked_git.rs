@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result};
 
 use crate::policy::{GitDirectory, LinkedRepository, PROTECTED_IN_REPOSITORIES, Policy};
-use crate::sandbox::{Extent, Place, PlannedRoot, Tier, can_hold};
+use crate::sandbox::{Extent, Place, PlannedRoot, Tier, cannot_hold};
 
 /// gc leaves alone what is read-only: what other worktrees have, and `info`; otherwise it would fail (git-config(1)).
 pub const GC: [(&str, &str); 4] = [
@@ -20,16 +20,19 @@ pub fn is_partly_writable(roots: &[PlannedRoot]) -> bool {
     roots.iter().any(|root| root.writable && root.extent == Extent::CommonOfGit)
 }
 
-/// Whether what of a repository has to stay read-only can be held.
-fn is_given(linked: &LinkedRepository, tier: Tier) -> bool {
-    let is_held = linked.common.as_ref().is_none_or(|(common, _)| can_hold(&common.path));
-    !linked.writable && tier != Tier::Off || tier == Tier::Namespaces && is_held
+/// Why what of a repository has to stay read-only cannot be held, if so.
+fn refusal(linked: &LinkedRepository, tier: Tier) -> Option<&'static str> {
+    match tier {
+        Tier::Namespaces | Tier::Landlock if !linked.writable => None,
+        Tier::Namespaces => linked.common.as_ref().and_then(|(common, _)| cannot_hold(&common.path)),
+        Tier::Landlock | Tier::Off => Some("which only the tier of namespaces can hold"),
+    }
 }
 
 /// The places of these repositories that commands see, each once.
 pub fn planned(policy: &Policy, tier: Tier) -> Result<Vec<PlannedRoot>> {
     let mut all: Vec<PlannedRoot> = Vec::new();
-    for linked in policy.linked().iter().filter(|linked| is_given(linked, tier)) {
+    for linked in policy.linked().iter().filter(|linked| refusal(linked, tier).is_none()) {
         let common = linked.common.as_ref().map(|(common, worktrees)| {
             [(common, linked.writable, Extent::CommonOfGit), (worktrees, false, Extent::OfGit)]
         });
@@ -59,11 +62,7 @@ pub fn protected(policy: &Policy) -> impl Iterator<Item = PathBuf> {
 pub fn lines(policy: &Policy, tier: Tier) -> Vec<(bool, String)> {
     let linked = policy.linked().iter().map(|linked| {
         let (tree, outermost) = (linked.work_tree.display(), linked.outermost().display());
-        if !is_given(linked, tier) {
-            let why = match tier {
-                Tier::Namespaces => "which cannot be held below /tmp and /dev/shm",
-                _ => "which only the tier of namespaces can hold",
-            };
+        if let Some(why) = refusal(linked, tier) {
             let words = format!(
                 "git does not work in `{tree}`: of `{outermost}` only a part may be written, {why}; `--allow {outermost}:rw` opens \
                  all of it"

@@ -82,6 +82,8 @@ pub fn server_beside(config: &Config, account: Account, pins: &mut Pins) -> Resu
     let writer = Writer::new(config.durability);
     let services = Services {
         account,
+        reply_bytes: config.reply_bytes,
+        shown_output_bytes: config.shown_output_bytes,
         policy,
         journal,
         writer,

@@ -15,7 +15,7 @@ use crate::egress::{Credentials, Rules};
 use crate::limits;
 use crate::policy::Grant;
 use crate::sandbox::explain::Asked;
-use crate::sandbox::toolchains::{self, SYSTEM, Surroundings, Toolchains};
+use crate::sandbox::toolchains::{self, CRATES_INDEX, SYSTEM, Surroundings, Toolchains};
 use crate::sandbox::{EnvRules, Limits, Network, Visible, environment};
 
 /// Why something is visible: the operator named it.
@@ -29,6 +29,28 @@ const WITHOUT_NETWORK: [(&str, &str); 4] = [
     ("npm_config_update_notifier", "false"),
     ("PIP_DISABLE_PIP_VERSION_CHECK", "1"),
     ("PIP_RETRIES", "0"),
+];
+
+/// The same where the network is by rule: what is allowed and fails is tried once more, and soon, since what is blocked stays so.
+const NETWORK_BY_RULE: [(&str, &str); 7] = [
+    ("npm_config_fetch_retry_mintimeout", "1000"),
+    ("npm_config_fetch_retry_maxtimeout", "1000"),
+    ("npm_config_update_notifier", "false"),
+    ("PIP_DISABLE_PIP_VERSION_CHECK", "1"),
+    ("PIP_RETRIES", "1"),
+    ("UV_HTTP_RETRIES", "1"),
+    ("CARGO_NET_RETRY", "1"),
+];
+
+/// What git is told, since nobody sits at it (git(1), git-var(1)): an editor would wait, and one that does nothing would say that a
+/// message is fine; it serves lists of rebase, too. `git status` writes no index, so that a command which only looks changes nothing.
+const GIT: [(&str, &str); 2] = [
+    (
+        "GIT_EDITOR",
+        "test -t 0 && exec ${VISUAL:-${EDITOR:-vi}} \"$@\"; echo 'commands have no editor: give the text with -m, -F or --no-edit, or \
+         a program as GIT_EDITOR or GIT_SEQUENCE_EDITOR' >&2; false",
+    ),
+    ("GIT_OPTIONAL_LOCKS", "0"),
 ];
 
 /// What the walls around commands shall be, as far as it does not depend on the tier.
@@ -110,14 +132,16 @@ impl SandboxConfig {
         let home = options.home.or(profile.home).unwrap_or(Home::Private);
         let private_home = mode != Sandbox::Off && home == Home::Private;
         let cache = cache(options, profile, world, private_home)?;
-        let has_network = network == Network::Host || !hosts.is_empty() || recording.is_some();
         let roots = true_roots(grants);
         let usual = usual_system(profile)?;
         let mut found = Toolchains::default();
         if mode != Sandbox::Off {
             let wanted = !options.no_toolchains && profile.toolchains.unwrap_or(usual);
             if let Some(home) = world.home().filter(|_| wanted) {
-                found = toolchains(world, &home, private_home && !has_network && cache.is_none());
+                // Where rules lead to the registry, or are to be learnt, cargo downloads by itself.
+                let offline_caches =
+                    private_home && cache.is_none() && network != Network::Host && !hosts.knows(CRATES_INDEX);
+                found = toolchains(world, &home, offline_caches);
             }
             found.system.splice(0..0, system(options, profile, world, usual)?);
             if !private_home {
@@ -136,11 +160,16 @@ impl SandboxConfig {
             (_, true) => &[],
         };
         environment.extend(kept.iter().filter_map(|name| Some((name.into(), world.variable(name)?))));
-        if !has_network {
-            let unset = |(name, _): &&(&str, &str)| environment.iter().all(|(known, _)| known != name);
-            let missing: Vec<_> = WITHOUT_NETWORK.iter().filter(unset).collect();
-            environment.extend(missing.into_iter().map(|(name, value)| (name.into(), value.into())));
-        }
+        let is_by_rule = !hosts.is_empty() || recording.is_some();
+        let told: &[_] = match network {
+            _ if is_by_rule => &NETWORK_BY_RULE,
+            Network::Host => &[],
+            Network::None | Network::Loopback => &WITHOUT_NETWORK,
+        };
+        let told = told.iter().chain(GIT.iter().filter(|_| !world.own));
+        let unset = |(name, _): &&(&str, &str)| environment.iter().all(|(known, _)| known != name);
+        let missing: Vec<_> = told.filter(unset).collect();
+        environment.extend(missing.into_iter().map(|(name, value)| (name.into(), value.into())));
         credentials::stand_in(&mut environment, &credentials)?;
         let ssh_agent = (options.ssh_sign || profile.ssh_sign).then(|| ssh_agent(world)).transpose()?;
         Ok(Self {

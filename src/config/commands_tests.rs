@@ -34,7 +34,7 @@ fn wrong(flags: &[&str], profile: &str) -> String {
 
 /// Without what is said to package managers where there is no network.
 fn variables(config: &SandboxConfig) -> Vec<String> {
-    let own = |(name, _): &&(OsString, OsString)| WITHOUT_NETWORK.iter().all(|(other, _)| name != other);
+    let own = |(name, _): &&(OsString, OsString)| WITHOUT_NETWORK.iter().chain(&GIT).all(|(other, _)| name != other);
     let shown = |(name, value): &(OsString, OsString)| format!("{}={}", name.display(), value.display());
     config.environment.iter().filter(own).map(shown).collect()
 }
@@ -43,7 +43,7 @@ fn variables(config: &SandboxConfig) -> Vec<String> {
 fn nothing_said_is_the_careful_way() {
     let system = SYSTEM.map(|path| Visible { path: path.into(), why: "the system's programs" });
     let environment = [("LANG", "C.UTF-8"), ("SHELL", "/bin/bash"), ("PATH", "/usr/bin:/project/bin")];
-    let environment = environment.into_iter().chain(WITHOUT_NETWORK);
+    let environment = environment.into_iter().chain(WITHOUT_NETWORK).chain(GIT);
     assert_eq!(
         good(&[], "{}"),
         SandboxConfig {

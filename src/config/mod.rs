@@ -69,6 +69,10 @@ pub struct Config {
     pub max_command_timeout: Duration,
     /// Output kept of each stream.
     pub output_cap_bytes: usize,
+    /// Text of a reply to a call that does not say how much it wants.
+    pub reply_bytes: usize,
+    /// The same of a command's output, which has a cap of its own.
+    pub shown_output_bytes: usize,
     /// Commands at the same time, beside those in the background.
     pub max_commands: usize,
     /// Commands in the background at the same time.
@@ -147,6 +151,10 @@ struct Meant {
     with_hosts: bool,
 }
 
+fn reply_bytes(tokens: u64) -> usize {
+    if tokens == 0 { usize::MAX } else { tokens as usize * limits::BYTES_PER_TOKEN }
+}
+
 impl Config {
     /// Resolves relative paths against the working directory and reads the profile.
     pub fn resolve(options: &Options) -> Result<Self> {
@@ -180,6 +188,7 @@ impl Config {
         let timeout_secs = options.command_timeout_secs.or(asked.command_timeout_secs);
         let max_timeout_secs = options.max_command_timeout_secs.or(asked.max_command_timeout_secs);
         let (timeout_secs, max_timeout_secs) = timeouts(timeout_secs, max_timeout_secs)?;
+        let reply_tokens = options.reply_tokens.or(asked.reply_tokens);
         let output_cap_bytes = options.output_cap_bytes.or(asked.output_cap_bytes);
         let background_output_bytes = options.background_output_bytes.or(asked.background_output_bytes);
         let count =
@@ -208,6 +217,8 @@ impl Config {
             command_timeout: Duration::from_secs(timeout_secs),
             max_command_timeout: Duration::from_secs(max_timeout_secs),
             output_cap_bytes: count(output_cap_bytes, None, limits::OUTPUT_CAP_BYTES),
+            reply_bytes: reply_bytes(reply_tokens.unwrap_or(limits::REPLY_TOKENS)),
+            shown_output_bytes: reply_bytes(reply_tokens.unwrap_or(0)),
             max_commands: count(options.max_commands, asked.max_commands, limits::MAX_COMMANDS),
             max_background_commands: count(
                 options.max_background_commands,
@@ -430,11 +441,11 @@ fn is_missing(path: &Path) -> bool {
     std::fs::symlink_metadata(path).is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
 }
 
-/// A directory as the line of a token has it: absolute, as `--allow` would take it from the working directory, and with the suffix
-/// that was typed. Fails if it names none.
-pub fn own_directory(typed: &Path) -> Result<PathBuf> {
+/// A directory as a file keeps it: absolute, as `--allow` would take it from the working directory, and with the suffix that was
+/// typed to `flag`. Fails if it names none.
+pub fn own_directory(flag: &str, typed: &Path) -> Result<PathBuf> {
     let here = std::env::current_dir().context("the working directory cannot be read")?;
-    let path = suffixed(&here, "--own", typed)?.path;
+    let path = suffixed(&here, flag, typed)?.path;
     // Without the `.` that a person types.
     let mut own: OsString = path.components().collect::<PathBuf>().into();
     let dir = access_of(typed).0;
@@ -500,8 +511,8 @@ mod tests {
         for (typed, expected) in
             [("src/bob:rw", format!("{here}/src/bob:rw")), (".:ro", format!("{here}:ro")), ("/a", "/a".to_owned())]
         {
-            assert_eq!(own_directory(Path::new(typed)).unwrap(), Path::new(&expected));
+            assert_eq!(own_directory("--own", Path::new(typed)).unwrap(), Path::new(&expected));
         }
-        assert_eq!(own_directory(Path::new(":rw")).unwrap_err().to_string(), "--own `:rw` names no directory");
+        assert_eq!(own_directory("--own", Path::new(":rw")).unwrap_err().to_string(), "--own `:rw` names no directory");
     }
 }

@@ -140,6 +140,8 @@ pub(super) struct Limits {
     pub(super) max_command_timeout_secs: Option<u64>,
     /// As --output-cap-bytes
     pub(super) output_cap_bytes: Option<u64>,
+    /// As --reply-tokens
+    pub(super) reply_tokens: Option<u64>,
     /// As --max-python-sessions
     pub(super) max_python_sessions: Option<u64>,
     /// As --python-idle-timeout-secs
@@ -201,6 +203,7 @@ impl Limits {
             ("command_timeout_secs", self.command_timeout_secs, cli::TIMEOUT_SECS),
             ("max_command_timeout_secs", self.max_command_timeout_secs, cli::TIMEOUT_SECS),
             ("output_cap_bytes", self.output_cap_bytes, cli::OUTPUT_BYTES),
+            ("reply_tokens", self.reply_tokens, cli::REPLY_TOKENS),
             ("max_python_sessions", self.max_python_sessions, cli::COMMANDS),
             ("python_idle_timeout_secs", self.python_idle_timeout_secs, cli::IDLE_SECS),
             ("cache_mib", self.cache_mib, cli::CACHE_MIB),
@@ -302,8 +305,8 @@ mod tests {
     fn every_key_says_what_it_means() {
         let keys: Vec<String> = profile_keys().into_iter().map(|(key, _)| key).collect();
         let all = properties::<Profile>().len() + properties::<Env>().len() + properties::<Limits>().len();
-        assert_eq!((keys.len(), all), (47, 47));
-        assert_eq!((keys[0].as_str(), keys[46].as_str()), ("read_only", "limits.undo_days"));
+        assert_eq!((keys.len(), all), (50, 50));
+        assert_eq!((keys[0].as_str(), keys[49].as_str()), ("read_only", "limits.undo_days"));
     }
 
     #[test]
@@ -314,12 +317,12 @@ mod tests {
                 "network": "none", "allow_network": false, "allow_exec": true, "allow_fork": true, "import_baseline": true,
                 "system": "default", "toolchains": true, "home": "read_only", "cache": "/c", "git_identity": "A <a@b>",
                 "undo": "on", "undo_full": "drop", "undo_skip": ["target/**"],
-                "env": {"pass": ["A"], "set": {"B": "1"}, "drop": ["C*"]}, "limits": {"cpu_secs": 5}, "extra_rules": []}"#,
+                "env": {"pass": ["A"], "set": {"B": "1"}, "drop": ["C*"]}, "limits": {"cpu_secs": 5, "reply_tokens": 0}, "extra_rules": []}"#,
         )
         .unwrap();
         assert_eq!(profile.home, Some(Home::ReadOnly));
         assert!(matches!(profile.system, Some(System::Word(SystemWord::Default))));
-        assert_eq!(profile.limits.cpu_secs, Some(5));
+        assert_eq!((profile.limits.cpu_secs, profile.limits.reply_tokens), (Some(5), Some(0)));
         let dirs = Profile::parse(r#"{"system": ["/usr"]}"#).unwrap().system;
         assert!(matches!(dirs, Some(System::Dirs(dirs)) if dirs == [Path::new("/usr")]));
     }

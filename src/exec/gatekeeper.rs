@@ -6,7 +6,7 @@ use std::io;
 use std::sync::Arc;
 
 use super::interception::Listening;
-use crate::sandbox::Blocked;
+use crate::sandbox::Denied;
 
 /// What makes a command trust who opens its connections.
 #[derive(Debug)]
@@ -27,5 +27,5 @@ pub trait Gatekeeper: Debug + Send + Sync {
 /// One command whose connections are decided about.
 pub trait Guarded: Debug + Send + Sync {
     /// What was blocked since this was asked before.
-    fn blocked(&self) -> Vec<Blocked>;
+    fn blocked(&self) -> Vec<Denied>;
 }

@@ -15,7 +15,7 @@ use super::gatekeeper::Guarded;
 use crate::journal::Journal;
 use crate::limits::KILL_WAIT_MS;
 use crate::sandbox::wire::{ACCOUNT, INTERRUPT, KILL, STATUS, TERMINATE, receive_event};
-use crate::sandbox::{Blocked, Denied, Event};
+use crate::sandbox::{Denied, Event};
 
 /// Ends a command from wherever this was cloned to.
 #[derive(Clone, Debug)]
@@ -111,7 +111,7 @@ impl Job {
                         // Which of them has looked for a network the kernel does not tell.
                         denied.retain(|denied| *denied != Denied::Network);
                     }
-                    denied.extend(self.blocked().into_iter().map(Denied::Blocked));
+                    denied.extend(self.blocked());
                 }
                 if let (Some(journal), Event::Ended { changed, .. } | Event::Accounted { changed, .. }) =
                     (&self.journal, &mut event)
@@ -132,7 +132,7 @@ impl Job {
     }
 
     /// The connections that no rule allows, since this was asked before.
-    pub(super) fn blocked(&self) -> Vec<Blocked> {
+    pub(super) fn blocked(&self) -> Vec<Denied> {
         self.guarded.as_ref().map(|guarded| guarded.blocked()).unwrap_or_default()
     }
 

@@ -79,6 +79,13 @@ impl Logs {
         self.lock().logs.iter().cloned().collect()
     }
 
+    /// The one with this URI, and the byte that it begins with: `?offset=BYTE` behind the name.
+    pub fn find_from(&self, uri: &str) -> Option<(Arc<Log>, usize)> {
+        let (uri, offset) = uri.split_once("?offset=").map_or((uri, Some(0)), |(uri, at)| (uri, at.parse().ok()));
+        let log = self.find(uri)?;
+        offset.filter(|offset| *offset <= log.bytes.len()).map(|offset| (log, offset))
+    }
+
     /// The one with this URI.
     pub fn find(&self, uri: &str) -> Option<Arc<Log>> {
         self.lock().logs.iter().find(|log| log.uri == uri).cloned()

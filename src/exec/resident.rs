@@ -15,7 +15,7 @@ use super::poll::{Bell, readable};
 use super::slots::Slot;
 use super::start::await_start;
 use super::streams::output_pipe;
-use super::{Blocked, Denied, ExecError, Exit, Job, Launcher, News, Slots};
+use super::{Denied, ExecError, Exit, Job, Launcher, News, Slots};
 use crate::cancel::CancelToken;
 use crate::policy::{Touch, note};
 use crate::sandbox::{Changed, Event, Guard, Place, RawString, Request, Run, Vitals};
@@ -228,7 +228,7 @@ impl Resident {
     }
 
     /// The connections that no rule allows, since this was asked before.
-    pub fn blocked(&self) -> Vec<Blocked> {
+    pub fn blocked(&self) -> Vec<Denied> {
         self.job.blocked()
     }
 

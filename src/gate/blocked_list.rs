@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use http::request;
 
 use crate::egress::Transport;
-use crate::exec::{Blocked, ProgramName};
+use crate::exec::{Blocked, Denied, ProgramName};
 use crate::limits::{MAX_DENIED, MAX_SHOWN_URL_BYTES};
 use crate::record::Target;
 
@@ -15,11 +15,18 @@ use crate::record::Target;
 type Place = (Transport, String, u16, Option<String>, Option<String>);
 
 #[derive(Debug, Default)]
-pub(super) struct BlockedList(Mutex<BTreeMap<Place, Blocked>>);
+pub(super) struct BlockedList(Mutex<List>);
+
+#[derive(Debug, Default)]
+struct List {
+    places: BTreeMap<Place, Blocked>,
+    /// What was blocked at places that are not kept.
+    more: u64,
+}
 
 impl BlockedList {
     /// Counts a connection to there that was not made or a datagram that was not sent, or was ended, or what was `asked` for on it: `why`, if it is not the place
-    /// itself, and the rule that would allow it. Places beyond [`MAX_DENIED`] are not kept. With how it is told alone.
+    /// itself, and the rule that would allow it. Places beyond [`MAX_DENIED`] are only counted. With how it is told alone.
     pub(super) fn add(
         &self,
         transport: Transport,
@@ -35,9 +42,10 @@ impl BlockedList {
         let target = asked.unwrap_or_else(|| format!("{scheme}{host}:{}", target.port));
         let once = Blocked { target, why, by: BTreeSet::from([by.to_string()]), times: 1, rule };
         let mut list = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_full = list.len() >= MAX_DENIED;
-        match list.entry(place) {
-            Entry::Vacant(_) if is_full => {}
+        let is_full = list.places.len() >= MAX_DENIED;
+        let List { places, more } = &mut *list;
+        match places.entry(place) {
+            Entry::Vacant(_) if is_full => *more += 1,
             Entry::Vacant(place) => {
                 place.insert(once.clone());
             }
@@ -52,9 +60,10 @@ impl BlockedList {
         once
     }
 
-    pub(super) fn take(&self) -> Vec<Blocked> {
-        let list = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
-        list.into_values().collect()
+    pub(super) fn take(&self) -> Vec<Denied> {
+        let List { places, more } = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        let more = (more > 0).then_some(Denied::MoreBlocked(more));
+        places.into_values().map(Denied::Blocked).chain(more).collect()
     }
 }
 

@@ -14,7 +14,7 @@ use super::watching::{Decision, Ruling, Watch};
 use crate::egress::{
     Credential, Credentials, Destination, Host, RequestLine, Rules, Scheme, Transport, Verdict, canonical, danger,
 };
-use crate::exec::{Blocked, Guarded, ProgramName};
+use crate::exec::{Blocked, Denied, Guarded, ProgramName};
 use crate::record::Target;
 use crate::record::proxy::{Door, Inspector, Known, Misfit, Refusal, StandIn};
 
@@ -129,7 +129,7 @@ impl RuledDoor {
 }
 
 impl Guarded for RuledDoor {
-    fn blocked(&self) -> Vec<Blocked> {
+    fn blocked(&self) -> Vec<Denied> {
         self.blocked.take()
     }
 }

@@ -34,7 +34,7 @@ use self::ways::watched;
 pub use self::ways::{Out, Ways};
 use crate::budget::Account;
 use crate::egress::{Credentials, Rules};
-use crate::exec::{Blocked, Gatekeeper, Guarded, Listening, Trusting};
+use crate::exec::{Denied, Gatekeeper, Guarded, Listening, Trusting};
 use crate::limits::MAX_RESOLVE_THREADS;
 use crate::outbound::Verifier;
 use crate::record::net::ca::{Authority, certificates};
@@ -116,6 +116,16 @@ impl Gate {
         Ok(Self { handle: runtime.handle().clone(), runtime: Some(runtime), shared: Arc::new(shared) })
     }
 
+    /// The flags that say what commands reach.
+    pub fn flags(&self) -> Vec<String> {
+        if let Some(script) = &self.shared.script {
+            return vec![format!("--network replay:{}", script.name)];
+        }
+        let (allow, deny) = self.shared.rules.texts();
+        let flag = |flag: &'static str| move |rule: &String| format!("{flag} {rule}");
+        allow.iter().map(flag("--allow-net")).chain(deny.iter().map(flag("--deny-net"))).collect()
+    }
+
     /// Its threads, the only ones of this process that reach the network.
     pub fn handle(&self) -> &Handle {
         &self.handle
@@ -183,7 +193,7 @@ impl Gate {
 }
 
 impl Guarded for Guard {
-    fn blocked(&self) -> Vec<Blocked> {
+    fn blocked(&self) -> Vec<Denied> {
         self.guarded.blocked()
     }
 }
@@ -191,7 +201,7 @@ impl Guarded for Guard {
 impl Shared {
     /// Waits for the supervisor's first word; `None` if it is gone, and with it the command.
     async fn begin(&self, handle: &Handle, listening: Listening, out: Out, mode: Mode) -> io::Result<Option<Proxy>> {
-        watched(listening.as_fd())?.readable().await?;
+        let _ = watched(listening.as_fd())?.readable().await?;
         let Some(interception) = listening.begin().map_err(io::Error::other)? else { return Ok(None) };
         let (ways, sockets) = Ways::new(interception, out)?;
         let (authority, verifier) = (Arc::clone(&self.authority), Arc::clone(&self.verifier));

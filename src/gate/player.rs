@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::budget::{Account, Share};
-use crate::exec::{Blocked, Guarded};
+use crate::exec::{Blocked, Denied, Guarded};
 use crate::limits::{MAX_DENIED, TURN_QUIET_MS};
 use crate::record::matching::Why;
 use crate::record::proxy::{Mode, OnMiss, Replay};
@@ -63,20 +63,24 @@ impl Player {
 }
 
 impl Guarded for Player {
-    fn blocked(&self) -> Vec<Blocked> {
+    fn blocked(&self) -> Vec<Denied> {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut blocked = Vec::new();
+        let (mut blocked, mut more) = (Vec::new(), 0);
         for miss in self.replay.book.report().missed {
             let before = told.insert(miss.asked.clone(), miss.times).unwrap_or(0);
-            if miss.times > before && blocked.len() < MAX_DENIED {
+            if miss.times > before && blocked.len() >= MAX_DENIED {
+                more += miss.times - before;
+            } else if miss.times > before {
                 let why = match miss.why {
                     Why::Used(_) => format!("all that the recording {} has of it was used", self.name),
                     _ => format!("not in the recording {}", self.name),
                 };
                 let (target, times) = (miss.asked, miss.times - before);
-                blocked.push(Blocked { target, times, by: BTreeSet::new(), why: Some(why), rule: None });
+                let missed = Blocked { target, times, by: BTreeSet::new(), why: Some(why), rule: None };
+                blocked.push(Denied::Blocked(missed));
             }
         }
+        blocked.extend((more > 0).then_some(Denied::MoreBlocked(more)));
         blocked
     }
 }

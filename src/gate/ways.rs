@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with};
 
 use tokio::io::Interest;
-use tokio::net::UnixStream;
+use tokio::io::unix::AsyncFd;
 use tokio::runtime::Handle;
 
 use super::door::RuledDoor;
@@ -54,7 +54,7 @@ impl Ways {
         let channel = watched(self.interception.as_fd())?;
         drop(entered);
         let ways = Arc::downgrade(self);
-        let hear = move || match ways.upgrade() {
+        let hear = move |_: &OwnedFd| match ways.upgrade() {
             Some(ways) if ways.interception.hear() => Err(io::ErrorKind::WouldBlock.into()),
             _ => Ok(()),
         };
@@ -69,8 +69,10 @@ impl Ways {
 }
 
 /// Tells when there is something to be read from a socket.
-pub(super) fn watched(socket: BorrowedFd<'_>) -> io::Result<UnixStream> {
-    UnixStream::from_std(socket.try_clone_to_owned()?.into())
+#[expect(deprecated, reason = "what takes its place is unsafe; an owned descriptor is what it asks for")]
+pub(super) fn watched(socket: BorrowedFd<'_>) -> io::Result<AsyncFd<OwnedFd>> {
+    // That there is room is no news: it would wake a thread whenever the other side reads.
+    AsyncFd::with_interest(socket.try_clone_to_owned()?, Interest::READABLE)
 }
 
 fn attempt(flow: Flow) -> Attempt {

@@ -15,6 +15,8 @@ pub const MAX_SHOWN_FILE_BYTES: u64 = 1024 * 1024;
 pub const MAX_SHOWN_CHANGES_BYTES: usize = 64 * 1024;
 /// Changed files that a reply names one by one.
 pub const MAX_NAMED_CHANGES: usize = 100;
+/// Changes that the text of an undo names; of more it says how many there are in each directory.
+pub const MAX_UNDONE_LINES: usize = 20;
 /// Most that a command may write while it only runs dry, in bytes, and how many files and directories. It lies in memory.
 pub const DRY_RUN_BYTES: u64 = 512 * 1024 * 1024;
 pub const DRY_RUN_FILES: u64 = 100_000;

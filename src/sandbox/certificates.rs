@@ -42,8 +42,7 @@ pub fn put(bundle: &OwnedFd) -> Result<(), Fault> {
         if !lstat(place).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile) {
             continue;
         }
-        let tree = mount::read_only_copy(&from).step(step)?;
-        move_mount(&tree, "", CWD, place, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH).step(step)?;
+        mount::cover(&mount::open_path(Path::new(place))?, &from).step(step)?;
     }
     unmount(MEANWHILE, UnmountFlags::DETACH).step(step)
 }

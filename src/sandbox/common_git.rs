@@ -15,7 +15,7 @@ use rustix::fs::{Dir, FileType, Mode, OFlags, mkdirat, openat};
 use rustix::io::Errno;
 
 use super::fault::{Fault, Step};
-use super::{mount, view};
+use super::{landlock, mount, view};
 use crate::limits::MAX_COMMON_GIT_ENTRIES;
 
 /// Directories that all worktrees write to.
@@ -26,9 +26,12 @@ const SUFFIXES: [&str; 3] = ["", ".lock", ".new"];
 /// What below [`SHARED`] is of the main worktree alone.
 const OF_MAIN: [(&str, &str); 4] = [("logs", "HEAD"), ("refs", "bisect"), ("refs", "rewritten"), ("refs", "worktree")];
 
-/// Whether all this can be held there: below these places the rules of Landlock give commands everything.
-pub fn can_hold(common: &Path) -> bool {
-    ![view::TMP, view::SHARED_MEMORY].iter().any(|own| common.starts_with(own))
+/// Why not all of this can be held there, if so. Below these places the rules of Landlock give commands everything.
+pub fn cannot_hold(common: &Path) -> Option<&'static str> {
+    if [view::TMP, view::SHARED_MEMORY].iter().any(|own| common.starts_with(own)) {
+        return Some("which cannot be held below /tmp and /dev/shm");
+    }
+    landlock::abi_in_view().is_none().then_some("which takes Landlock as Linux 5.19 and newer have it")
 }
 
 /// Makes `logs` where it is missing, as in a bare repository of which there was no worktree yet: git would, but may make no

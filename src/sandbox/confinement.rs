@@ -22,6 +22,7 @@ use super::plan::{Extent, Network, Place, Plan, Tier};
 use super::program::Start;
 use super::protected_paths::{Guarded, Watcher};
 use super::raw_string::RawString;
+use super::remedy::with_remedy;
 use super::route_counters::RouteCounters;
 use super::supervisor::{Supervisor, wait_for_more};
 use super::supervisor_table::{Order, SupervisorLine, SupervisorTable};
@@ -29,7 +30,8 @@ use super::sys::{self, SingleThread};
 use super::walls::{Walls, writable_on_system};
 use super::wire::{Event, Guard, Hello, Intercept, MemoryHold, Request, send_event, send_up_to};
 use super::{
-    capabilities, certificates, common_git, etc, hidden_paths, kernel_filesystems, landlock, namespaces, view,
+    capabilities, certificates, common_git, etc, hidden_paths, kernel_filesystems, landlock, namespaces, system_gaps,
+    view,
 };
 use crate::hide::{GlobsOf, Hide};
 use crate::limits::MAX_ORDER_BYTES;
@@ -155,8 +157,8 @@ impl Confinement {
                 } else {
                     Vec::new()
                 };
-                namespaces::enter(&alone, plan.network)?;
-                copying = view::enter(&plan, &alone, public)?;
+                let entered = namespaces::enter(&alone, plan.network).and_then(|()| view::enter(&plan, &alone, public));
+                copying = entered.map_err(with_remedy)?;
                 outside.guard(plan.protected.iter().map(RawString::as_path))?;
                 watcher = Some(outside);
                 let store = journal.as_ref().map(Journal::store);
@@ -183,8 +185,13 @@ impl Confinement {
         let hello = Hello::Ready {
             home: home.clone(),
             tmp: tmp.clone(),
-            landlock_abi: walls.as_ref().map(Walls::abi),
-            gaps: gaps(&plan, groups.as_ref().is_some_and(Groups::counts_processes), not_public),
+            landlock_abi: walls.as_ref().and_then(Walls::abi),
+            gaps: system_gaps::gaps(
+                &plan,
+                walls.as_ref(),
+                groups.as_ref().is_some_and(Groups::counts_processes),
+                not_public,
+            ),
             memory,
         };
         let private_home = view::home(&plan);
@@ -566,32 +573,6 @@ fn groups(plan: &Plan, alone: &SingleThread) -> (Option<Groups>, Option<MemoryHo
         }
         Err(reason) => (None, Some(MemoryHold::Watch { reason })),
     }
-}
-
-/// What this system leaves open that another would not.
-fn gaps(plan: &Plan, counts_processes: bool, not_public: Option<Fault>) -> Vec<String> {
-    let unbound = !counts_processes
-        && plan.tier == Tier::Namespaces
-        && plan.limits.processes.is_some()
-        && rustix::process::geteuid().is_root()
-        && !namespaces::can_bound_root();
-    let unbound =
-        unbound.then(|| "the number of processes is not limited: this kernel holds root to no limit".to_owned());
-    // In namespaces something lies over each.
-    let of_root = plan.tier == Tier::Landlock && rustix::process::geteuid().is_root();
-    let of_root = of_root.then(|| {
-        "commands can read what the kernel tells root alone about the memory of the machine (/proc/kpagecount, \
-         /proc/slabinfo, /proc/vmallocinfo and the like)"
-            .to_owned()
-    });
-    let private = match (plan.tier, not_public) {
-        (Tier::Landlock, _) => of_root.as_ref().map(|_| "this tier cannot keep them back".to_owned()),
-        (_, fault) => fault.map(|fault| fault.to_string()),
-    };
-    let private = private.map(|reason| {
-        format!("commands can read files below /usr and /opt that root keeps from everybody else: {reason}")
-    });
-    unbound.into_iter().chain(of_root).chain(private).collect()
 }
 
 fn writable(plan: &Plan) -> impl Iterator<Item = &Path> {

@@ -7,7 +7,7 @@
 
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use nix::sys::wait::{WaitStatus, waitpid};
@@ -19,7 +19,7 @@ use rustix::fs::{
 use rustix::mount::{MoveMountFlags, OpenTreeFlags, move_mount, open_tree};
 
 use super::fault::{Fault, Step};
-use super::mount::{clone_tree, directory};
+use super::mount::{clone_tree, directory, read_only, set};
 use super::plan::Network;
 use super::sys::{self, MountAttributes, SingleThread};
 use crate::limits::{MAX_ETC_BYTES, MAX_ETC_DEPTH, MAX_ETC_FILE_BYTES};
@@ -40,10 +40,7 @@ impl Source {
             let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
             return openat(CWD, "/etc", flags, Mode::empty()).step("open /etc").map(Self::Copy);
         }
-        let tree = clone_tree(Path::new("/etc")).step("mount /etc")?;
-        let attributes = MountAttributes::READ_ONLY.and(MountAttributes::NO_SET_UID).and(MountAttributes::NO_DEVICES);
-        sys::mount_setattr(tree.as_fd(), attributes, true).step("mount /etc")?;
-        Ok(Self::Mount(tree))
+        clone_tree(Path::new("/etc")).step("mount /etc").map(Self::Mount)
     }
 
     /// Puts it below the new root, on which nothing is mounted yet, and then does what `changes` does to it. A copy is made
@@ -58,6 +55,7 @@ impl Source {
         match self {
             Self::Mount(tree) => {
                 move_mount(tree, "", root, "etc", MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH).step("mount /etc")?;
+                set(tree, read_only(), true).step("mount /etc")?;
                 changes(root).map(|()| None)
             }
             Self::Copy(from) => {
@@ -160,7 +158,6 @@ pub fn resolver(network: Network) -> Option<(PathBuf, OwnedFd)> {
     }
     let place = resolver_path()?;
     let tree = clone_tree(&place).ok()?;
-    sys::mount_setattr(tree.as_fd(), MountAttributes::READ_ONLY, false).ok()?;
     Some((place, tree))
 }
 
@@ -257,8 +254,8 @@ fn replace(root: &OwnedFd, name: &str, spare: &str, text: &[u8]) -> io::Result<(
     let made = openat(root, spare, flags | OFlags::CREATE, Mode::from_raw_mode(0o644))?;
     File::from(made).write_all(text)?;
     let tree = open_tree(root, spare, OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC)?;
-    sys::mount_setattr(tree.as_fd(), MountAttributes::READ_ONLY, false)?;
-    Ok(move_mount(&tree, "", root, name, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?)
+    move_mount(&tree, "", root, name, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?;
+    set(&tree, MountAttributes::READ_ONLY, false)
 }
 
 #[cfg(test)]

@@ -15,9 +15,7 @@
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{
-    AtFlags, CWD, FileType, Mode, OFlags, StatxFlags, fstat, mkdir, mkdirat, open, openat, rmdir, statx, unlink,
-};
+use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, mkdir, mkdirat, open, openat, rmdir, unlink};
 use rustix::io::Errno;
 use rustix::mount::{MoveMountFlags, UnmountFlags, move_mount, unmount};
 
@@ -113,7 +111,7 @@ impl At {
     /// What has its name, if nothing is mounted over it, and what can cover it. Fails for a link and its like.
     fn bare(&self) -> Result<Option<(OwnedFd, &'static str)>, Fault> {
         let Some((dir, there)) = self.open()? else { return Ok(None) };
-        if mount_of(&dir).step_with(|| self.fault())? != mount_of(&there).step_with(|| self.fault())? {
+        if mount::mount_of(&dir).step_with(|| self.fault())? != mount::mount_of(&there).step_with(|| self.fault())? {
             return Ok(None);
         }
         let [file, directory] = EMPTY_MEANWHILE;
@@ -127,11 +125,6 @@ impl At {
             }
         }
     }
-}
-
-/// `STATX_MNT_ID` of statx(2).
-pub(super) fn mount_of(fd: &OwnedFd) -> rustix::io::Result<u64> {
-    Ok(statx(fd, "", AtFlags::EMPTY_PATH, StatxFlags::MNT_ID)?.stx_mnt_id)
 }
 
 /// Covers what has taken one of these names since the last command started, in the mount namespace of this process.

@@ -6,11 +6,12 @@
 #![expect(clippy::disallowed_methods, reason = "looks at what is mounted, in the view of commands or outside it")]
 
 use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags, StatxFlags, open as open_file, openat2, statx};
+use rustix::fs::{Mode, OFlags, open};
 
 use super::fault::{Fault, Step};
+use super::mount::mount_at;
 use super::plan::Plan;
 use crate::limits::MAX_MOUNT_LOOKS;
 use crate::mounts::{self, Mount};
@@ -34,7 +35,7 @@ pub struct MountCheck {
 impl MountCheck {
     /// Has not looked yet.
     pub fn new(plan: &Plan) -> Result<Self, Fault> {
-        let table = open_file("/proc/self/mountinfo", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).step(STEP)?;
+        let table = open("/proc/self/mountinfo", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).step(STEP)?;
         Ok(Self { shown: shown(plan), table, is_clear: false })
     }
 
@@ -69,7 +70,7 @@ fn visit_each(shown: &[PathBuf], mut visit: impl FnMut(&Mount, &OwnedFd) -> Resu
         let table = mounts::table().step(STEP)?;
         let mut has_moved = false;
         for mount in table.iter().filter(|mount| shown.iter().any(|above| mount.place.starts_with(above))) {
-            match open(&mount.place).filter(|(id, _)| *id == mount.id) {
+            match mount_at(&mount.place).filter(|(id, _)| *id == mount.id) {
                 Some((_, there)) if mount.is_of_devices() || mounts::is_kernels(&there).step(STEP)? => {
                     visit(mount, &there)?;
                     // What lies below is out of sight, of which the table knows nothing yet.
@@ -84,12 +85,4 @@ fn visit_each(shown: &[PathBuf], mut visit: impl FnMut(&Mount, &OwnedFd) -> Resu
         }
     }
     Err(Fault::because(STEP, "what is mounted in an allowed directory is being moved about"))
-}
-
-/// What is mounted at a place, and the number of the mount.
-fn open(place: &Path) -> Option<(u64, OwnedFd)> {
-    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let there = openat2(CWD, place, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS).ok()?;
-    let status = statx(&there, "", AtFlags::EMPTY_PATH, StatxFlags::MNT_ID).ok()?;
-    Some((status.stx_mnt_id, there))
 }

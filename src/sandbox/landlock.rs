@@ -17,7 +17,9 @@ use thiserror::Error;
 use super::sys;
 use crate::limits::{MAX_PUBLIC_ENTRIES, MAX_PUBLIC_VISITS};
 
-/// The least version with which files are held: before it, truncate(2) was free.
+/// The least version that allows to move a file to another directory. Before, every domain refuses it.
+pub const MOVES_ABI: u32 = 2;
+/// The least version that holds files by itself: before it, truncate(2) was free.
 pub const LEAST_ABI: u32 = 3;
 /// The least version that refuses TCP.
 pub const TCP_ABI: u32 = 4;
@@ -134,13 +136,23 @@ pub fn abi() -> Option<u32> {
     sys::landlock::version().ok().filter(|version| *version > 0)
 }
 
+/// The same, where it is a second lock behind mounts: a version with which programs still can do their work.
+pub fn abi_in_view() -> Option<u32> {
+    abi().filter(|abi| *abi >= MOVES_ABI)
+}
+
 /// A ruleset that grants what the rules say, and no other access to any file.
 ///
 /// The descriptors name what the rules are about (`O_PATH` will do) and are not kept. A file gets those of the rights that
 /// files can have.
 pub fn ruleset(rules: &[(BorrowedFd<'_>, Right)], options: Options) -> Result<Ruleset, Error> {
-    if options.abi < LEAST_ABI {
-        return Err(Error::TooOld { have: options.abi, need: LEAST_ABI, what: "keep files from being truncated" });
+    let (need, what) = if options.reading {
+        (LEAST_ABI, "keep files from being truncated")
+    } else {
+        (MOVES_ABI, "let files be moved to another directory")
+    };
+    if options.abi < need {
+        return Err(Error::TooOld { have: options.abi, need, what });
     }
     let version = version(options);
     let handled = handled(options, version);

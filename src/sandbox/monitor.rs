@@ -121,6 +121,10 @@ impl<'a> Served<'a> {
         }
     }
 
+    fn take_read_only(&mut self) -> Vec<Denied> {
+        self.journal.as_mut().map(CommandJournal::take_read_only).unwrap_or_default()
+    }
+
     fn end_entry(&mut self, next: &str) -> Option<Changed> {
         self.journal.as_mut().and_then(|journal| journal.end_entry(next))
     }
@@ -200,6 +204,7 @@ impl Monitor for InView<'_> {
         let counted = failed && self.refused.is_some_and(|(counters, before)| counters.refused() > Some(before));
         let account = line.map(SupervisorLine::over).unwrap_or_default();
         let mut denied = self.broker.broker.as_ref().map(|broker| broker.denied().to_vec()).unwrap_or_default();
+        denied.extend(self.broker.take_read_only().into_iter().filter(|_| failed));
         denied.extend(account.appeared.into_iter().map(Denied::Protected));
         if counted && account.was_alone {
             denied.push(Denied::Network);

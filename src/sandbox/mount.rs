@@ -3,32 +3,115 @@
 
 use std::ffi::OsStr;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, StatxFlags, fstat, mkdirat, open, openat, statat, statx};
+use rustix::fs::{
+    AtFlags, CWD, Mode, OFlags, ResolveFlags, StatxFlags, fstat, fstatvfs, mkdirat, open, openat, openat2, statat,
+    statx,
+};
 use rustix::io::Errno;
 use rustix::mount::{
-    FsMountFlags, FsOpenFlags, MountAttrFlags, MoveMountFlags, OpenTreeFlags, fsconfig_create, fsconfig_set_string,
-    fsmount, fsopen, move_mount, open_tree,
+    FsMountFlags, FsOpenFlags, MountAttrFlags, MountFlags, MoveMountFlags, OpenTreeFlags, fsconfig_create,
+    fsconfig_set_string, fsmount, fsopen, mount_remount, move_mount, open_tree,
 };
 
 use super::fault::{Fault, Step};
 use super::plan::Place;
 use super::sys::{self, MountAttributes};
 use crate::limits::CERTIFICATES_BYTES;
+use crate::mounts::{self, Mount};
 
 pub(super) fn read_only() -> MountAttributes {
     MountAttributes::READ_ONLY.and(MountAttributes::NO_SET_UID).and(MountAttributes::NO_DEVICES)
 }
 
+/// Sets attributes on a mount that is at its place, and on those below it if `recursive`.
+///
+/// Only there, and so only before anybody is let into this mount namespace, since kernels before Linux 5.12 have no
+/// `mount_setattr(2)`, and mount(2) takes no mount that is nowhere.
+pub(super) fn set(mount: &OwnedFd, attributes: MountAttributes, recursive: bool) -> io::Result<()> {
+    match sys::mount_setattr(mount.as_fd(), attributes, recursive) {
+        Err(error) if error.raw_os_error() == Some(libc::ENOSYS) => set_each(mount, attributes, recursive),
+        done => done,
+    }
+}
+
+/// [`set`], by mount(2).
+fn set_each(mount: &OwnedFd, attributes: MountAttributes, recursive: bool) -> io::Result<()> {
+    remount(mount, attributes)?;
+    if !recursive {
+        return Ok(());
+    }
+    let table = mounts::table()?;
+    let mut above = vec![mount_of(mount)?];
+    while let Some(id) = above.pop() {
+        for below in table.iter().filter(|below| below.parent == id) {
+            above.push(below.id);
+            match mount_at(&below.place).filter(|(id, _)| *id == below.id) {
+                Some((_, there)) => remount(&there, attributes)?,
+                // Nobody inside can take away what lies over it.
+                None if mounts::is_covered(below, &table) => {}
+                None => return Err(unreached(below)),
+            }
+        }
+    }
+    Ok(())
+}
+
+fn unreached(mount: &Mount) -> io::Error {
+    io::Error::other(format!("`{}`, where something else is mounted, cannot be opened", mount.place.display()))
+}
+
+/// One mount keeps what it has: a user namespace may not take away what comes from outside it (`mount_namespaces(7)`). Times of
+/// access stay as they are when nothing is said of them.
+fn remount(mount: &OwnedFd, attributes: MountAttributes) -> io::Result<()> {
+    // Of statvfs(3), mount(2) and mount_setattr(2) these have the same numbers.
+    let kept = MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+    let has = fstatvfs(mount)?.f_flag.bits() as u32;
+    let flags = MountFlags::from_bits_truncate(has | attributes.bits()) & kept;
+    Ok(mount_remount(format!("/proc/self/fd/{}", mount.as_raw_fd()), flags | MountFlags::BIND, "")?)
+}
+
+/// What is mounted at a place, and the number of the mount.
+pub(super) fn mount_at(place: &Path) -> Option<(u64, OwnedFd)> {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let there = openat2(CWD, place, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS).ok()?;
+    Some((mount_of(&there).ok()?, there))
+}
+
+/// `STATX_MNT_ID` of statx(2).
+pub(super) fn mount_of(fd: &OwnedFd) -> rustix::io::Result<u64> {
+    Ok(statx(fd, "", AtFlags::EMPTY_PATH, StatxFlags::MNT_ID)?.stx_mnt_id)
+}
+
 /// Makes what has this name in `dir`, if anything, read-only in this mount namespace; a link itself, not what it leads to.
 pub fn make_read_only(dir: &OwnedFd, name: &OsStr) -> Result<(), Fault> {
-    match openat(dir, name, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty()) {
-        Ok(there) => mount_on_itself(&there, Some(MountAttributes::READ_ONLY))
-            .map(drop)
-            .step_with(|| format!("make `{}` read-only", name.display())),
-        Err(_) => Ok(()),
+    let fault = || format!("make `{}` read-only", name.display());
+    Unattached::of(dir, name).and_then(|found| found.map_or(Ok(()), Unattached::attach)).step_with(fault)
+}
+
+/// What will be read-only as soon as it is mounted over itself.
+///
+/// The kernel looks at all mounts of a directory tree when a part of it is copied (`copy_tree` of fs/namespace.c). So of many the copies
+/// are made before the first is mounted.
+pub struct Unattached {
+    there: OwnedFd,
+    copy: OwnedFd,
+}
+
+impl Unattached {
+    /// What has this name in `dir`, if anything.
+    pub fn of(dir: &OwnedFd, name: &OsStr) -> io::Result<Option<Self>> {
+        match openat(dir, name, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty()) {
+            Ok(there) => Ok(Some(Self { copy: copy(&there)?, there })),
+            Err(Errno::MFILE) => Err(Errno::MFILE.into()),
+            Err(_) => Ok(None),
+        }
+    }
+
+    pub fn attach(self) -> io::Result<()> {
+        if attach(&self.copy, &self.there)? { set(&self.copy, MountAttributes::READ_ONLY, true) } else { Ok(()) }
     }
 }
 
@@ -36,37 +119,36 @@ pub fn make_read_only(dir: &OwnedFd, name: &OsStr) -> Result<(), Fault> {
 /// as before. The directory as it is from now on; `None` if it was removed meanwhile.
 pub fn nail(above: &OwnedFd, dir: OwnedFd) -> Result<Option<OwnedFd>, Fault> {
     let step = "hold a directory in its place";
-    let mount = |fd: &OwnedFd| {
-        statx(fd, "", AtFlags::EMPTY_PATH, StatxFlags::MNT_ID).map(|status| status.stx_mnt_id).step(step)
-    };
     // Something is mounted here already.
-    if mount(above)? != mount(&dir)? {
+    if mount_of(above).step(step)? != mount_of(&dir).step(step)? {
         return Ok(Some(dir));
     }
-    mount_on_itself(&dir, None).step(step)
+    let copy = copy(&dir).step(step)?;
+    Ok(attach(&copy, &dir).step(step)?.then_some(copy))
 }
 
 /// Mounts the file of this name, read-only, over an open one.
 pub fn cover(file: &OwnedFd, with: &Path) -> io::Result<()> {
-    let copy = read_only_copy(with)?;
+    let copy = clone_tree(with)?;
     let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
-    Ok(move_mount(&copy, "", file, "", flags)?)
+    move_mount(&copy, "", file, "", flags)?;
+    set(&copy, read_only(), true)
 }
 
-/// `None` if it has no name any more.
-fn mount_on_itself(there: &OwnedFd, attributes: Option<MountAttributes>) -> io::Result<Option<OwnedFd>> {
+fn copy(of: &OwnedFd) -> rustix::io::Result<OwnedFd> {
     let flags = OpenTreeFlags::OPEN_TREE_CLONE
         | OpenTreeFlags::OPEN_TREE_CLOEXEC
         | OpenTreeFlags::AT_RECURSIVE
         | OpenTreeFlags::AT_EMPTY_PATH;
-    let tree = open_tree(there, "", flags)?;
-    if let Some(attributes) = attributes {
-        sys::mount_setattr(tree.as_fd(), attributes, true)?;
-    }
+    open_tree(of, "", flags)
+}
+
+/// Whether it could be: what has no name any more is no place.
+fn attach(copy: &OwnedFd, there: &OwnedFd) -> io::Result<bool> {
     let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
-    match move_mount(&tree, "", there, "", flags) {
-        Ok(()) => Ok(Some(tree)),
-        Err(Errno::NOENT) => Ok(None),
+    match move_mount(copy, "", there, "", flags) {
+        Ok(()) => Ok(true),
+        Err(Errno::NOENT) => Ok(false),
         Err(errno) => Err(errno.into()),
     }
 }
@@ -77,13 +159,6 @@ pub(super) fn clone_tree(from: &Path) -> rustix::io::Result<OwnedFd> {
         | OpenTreeFlags::AT_RECURSIVE
         | OpenTreeFlags::AT_SYMLINK_NOFOLLOW;
     open_tree(CWD, from, flags)
-}
-
-/// A read-only copy of what is mounted at `from`, mounted nowhere yet.
-pub fn read_only_copy(from: &Path) -> io::Result<OwnedFd> {
-    let tree = clone_tree(from)?;
-    sys::mount_setattr(tree.as_fd(), read_only(), true)?;
-    Ok(tree)
 }
 
 /// A small file system in memory, mounted nowhere yet.

@@ -23,7 +23,7 @@ use rustix::io::Errno;
 use rustix::rand::{GetRandomFlags, getrandom};
 
 use super::fault::{Fault, Step};
-use super::mount;
+use super::mount::{self, Unattached};
 use super::raw_string::RawString;
 use super::wire::Denied;
 use crate::limits::{
@@ -64,17 +64,26 @@ impl Guarded {
     /// Makes what is at these paths read-only in the mount namespace of this process, and nails the directories above them to
     /// their places. Of neighbours the directory is looked for once.
     pub fn hold<'a>(all: impl Iterator<Item = &'a Self>) -> Result<(), Fault> {
-        let mut last = None;
+        let (mut last, mut copies) = (None, Vec::new());
+        let attach = |copies: &mut Vec<Unattached>| {
+            copies.drain(..).try_for_each(Unattached::attach).step("make protected paths read-only")
+        };
         for guarded in all {
             let above = (guarded.root(), guarded.path().parent());
             if last.as_ref().is_none_or(|(known, _)| *known != above) {
                 last = Some((above, descend(guarded)?));
             }
             if let Some(((_, Some(dir)), name)) = last.as_ref().zip(guarded.path().file_name()) {
-                mount::make_read_only(dir, name)?;
+                let found = Unattached::of(dir, name).or_else(|error| {
+                    // So many descriptors cannot be had at once.
+                    attach(&mut copies)?;
+                    Unattached::of(dir, name)
+                        .step_with(|| format!("make `{}` read-only: {error}", guarded.path.display()))
+                });
+                copies.extend(found?);
             }
         }
-        Ok(())
+        attach(&mut copies)
     }
 
     /// Nails the directories above to their places.

@@ -30,6 +30,11 @@ impl MountAttributes {
     /// Device nodes cannot be opened.
     pub const NO_DEVICES: Self = Self(libc::MOUNT_ATTR_NODEV);
 
+    /// As `mount_setattr(2)` has them.
+    pub const fn bits(self) -> u32 {
+        self.0 as u32
+    }
+
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
@@ -131,7 +136,24 @@ pub fn close_from(first: u32) -> io::Result<()> {
 
 /// Marks every descriptor from `first` on to be closed when another program is executed.
 pub fn close_on_exec_from(first: u32) -> io::Result<()> {
-    close_range(first, libc::CLOSE_RANGE_CLOEXEC)
+    match close_range(first, libc::CLOSE_RANGE_CLOEXEC) {
+        // Before Linux 5.11 it can only close them.
+        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => each_close_on_exec_from(first),
+        done => done,
+    }
+}
+
+fn each_close_on_exec_from(first: u32) -> io::Result<()> {
+    #[expect(clippy::disallowed_methods, reason = "the kernel's own list of this process's descriptors")]
+    for entry in std::fs::read_dir("/proc/self/fd")? {
+        let number = entry?.file_name().to_str().and_then(|name| name.parse::<u32>().ok());
+        if let Some(number) = number.filter(|number| *number >= first) {
+            // SAFETY: nobody closes it meanwhile, for the list is read by the only thread.
+            let fd = unsafe { BorrowedFd::borrow_raw(number.cast_signed()) };
+            rustix::io::fcntl_setfd(fd, rustix::io::FdFlags::CLOEXEC)?;
+        }
+    }
+    Ok(())
 }
 
 fn close_range(first: u32, flags: u32) -> io::Result<()> {

@@ -261,6 +261,10 @@ pub const CACHES: [(&str, bool); 14] = [
 /// What names the directory that `~/.cache` is otherwise (XDG Base Directory Specification). pip, run by root, takes none that it finds
 /// through a link.
 pub const CACHE_VARIABLE: &str = "XDG_CACHE_HOME";
+
+/// Where cargo asks for crates of the public registry (`sparse+https://index.crates.io/`).
+pub const CRATES_INDEX: &str = "index.crates.io";
+
 /// Makes cargo take what it has (`net.offline` of its configuration).
 const OFFLINE: &str = "CARGO_NET_OFFLINE";
 /// The names that cargo gives to the public registry, by version of cargo and of the protocol. Other registries may be

@@ -16,7 +16,7 @@ use rustix::mount::{
 };
 
 use super::fault::{Fault, Step};
-use super::mount::{clone_tree, directory, file_system, no_devices, open_path, read_only, same};
+use super::mount::{clone_tree, directory, file_system, no_devices, open_path, read_only, same, set};
 use super::plan::{Network, Plan};
 use super::raw_string::RawString;
 use super::sys::{self, MountAttributes, SingleThread};
@@ -53,6 +53,8 @@ struct Piece {
     place: PathBuf,
     tree: OwnedFd,
     is_dir: bool,
+    /// What it gets once it is there.
+    attributes: Option<MountAttributes>,
 }
 
 /// Builds the view, enters it, and lets go of the system's root. What is returned still copies /etc
@@ -65,7 +67,7 @@ pub fn enter(plan: &Plan, alone: &SingleThread, public: Vec<(PathBuf, OwnedFd)>)
     let mut pieces = pieces(plan, public)?;
     for way in &ways {
         let tree = file_system("tmpfs", &[("mode", "0755"), ("size", &VIEW_ROOT_BYTES.to_string())], no_devices())?;
-        pieces.push(Piece { place: way.clone(), tree, is_dir: true });
+        pieces.push(Piece { place: way.clone(), tree, is_dir: true, attributes: None });
     }
     pieces.sort_by_key(|piece| piece.place.components().count());
     let links = system_links(plan);
@@ -103,7 +105,7 @@ pub fn enter(plan: &Plan, alone: &SingleThread, public: Vec<(PathBuf, OwnedFd)>)
         if plan.private_home { etc::own_entry(root, home(plan)) } else { Ok(()) }
     })?;
     if let Some((place, tree)) = resolver {
-        put(&root, &Piece { place, tree, is_dir: false })?;
+        put(&root, &Piece { place, tree, is_dir: false, attributes: Some(MountAttributes::READ_ONLY) })?;
     }
     shared_memory(&root, plan)?;
     directory(&root, Path::new("dev/pts"))?;
@@ -116,13 +118,11 @@ pub fn enter(plan: &Plan, alone: &SingleThread, public: Vec<(PathBuf, OwnedFd)>)
     rustix::process::chdir("/").step("chdir /")?;
     other_names(plan)?;
     for way in ways {
-        let way = open_path(&way)?;
-        sys::mount_setattr(way.as_fd(), MountAttributes::READ_ONLY, false)
-            .step("make the way to a directory read-only")?;
+        set(&open_path(&way)?, MountAttributes::READ_ONLY, false).step("make the way to a directory read-only")?;
     }
     hidden_paths::cover(plan)?;
     let root = open("/", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).step("open /")?;
-    sys::mount_setattr(root.as_fd(), MountAttributes::READ_ONLY, false).step("make the new root read-only")?;
+    set(&root, MountAttributes::READ_ONLY, false).step("make the new root read-only")?;
     Ok(copying)
 }
 
@@ -248,8 +248,7 @@ pub fn own_terminals() -> Result<(), Fault> {
 /// Makes /proc read-only for good. Landlock lets nothing be written to it, but root's commands could still change modes and
 /// owners there, some of which are the system's.
 pub fn seal_proc() -> Result<(), Fault> {
-    let proc = open_path(Path::new("/proc"))?;
-    sys::mount_setattr(proc.as_fd(), MountAttributes::READ_ONLY, false).step("make /proc read-only")
+    set(&open_path(Path::new("/proc"))?, MountAttributes::READ_ONLY, false).step("make /proc read-only")
 }
 
 /// Files of /proc about the whole machine that the system's root may read, and root inside is the same user.
@@ -275,7 +274,7 @@ fn pieces(plan: &Plan, public: Vec<(PathBuf, OwnedFd)>) -> Result<Vec<Piece>, Fa
     }
     for (place, tree) in public {
         let kind = FileType::from_raw_mode(fstat(&tree).step("fstat")?.st_mode);
-        pieces.push(Piece { place, tree, is_dir: kind == FileType::Directory });
+        pieces.push(Piece { place, tree, is_dir: kind == FileType::Directory, attributes: None });
     }
     pieces.extend(piece(Path::new(SHOWN_OF_SYS), Path::new(SHOWN_OF_SYS), read_only)?);
     for device in DEVICES.map(Path::new) {
@@ -318,8 +317,8 @@ fn piece(from: &Path, place: &Path, attributes: MountAttributes) -> Result<Optio
         Err(errno) => return Err(errno).step_with(fault),
     };
     let kind = FileType::from_raw_mode(fstat(&tree).step_with(fault)?.st_mode);
-    sys::mount_setattr(tree.as_fd(), attributes, true).step_with(fault)?;
-    Ok(Some(Piece { place: place.into(), tree, is_dir: kind == FileType::Directory }))
+    let is_dir = kind == FileType::Directory;
+    Ok(Some(Piece { place: place.into(), tree, is_dir, attributes: Some(attributes) }))
 }
 
 fn is_link(path: &Path) -> bool {
@@ -357,7 +356,8 @@ fn put(root: &OwnedFd, piece: &Piece) -> Result<(), Fault> {
             Err(errno) => return Err(errno).step_with(fault),
         }
     }
-    move_mount(&piece.tree, "", root, at, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH).step_with(fault)
+    move_mount(&piece.tree, "", root, at, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH).step_with(fault)?;
+    piece.attributes.map_or(Ok(()), |attributes| set(&piece.tree, attributes, true)).step_with(fault)
 }
 
 /// Shared memory that only the commands of this server have.

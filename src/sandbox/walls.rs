@@ -20,7 +20,8 @@ use super::{common_git, etc, mount, view};
 /// What a program is held by, beside the view.
 #[derive(Debug)]
 pub struct Walls {
-    ruleset: Ruleset,
+    /// `None` in the view of a kernel without a Landlock that is of use there.
+    ruleset: Option<Ruleset>,
     /// For the supervisor, where it is bounded too.
     outer: Option<Ruleset>,
     /// For one that opens in its command's place, else empty: the command's own, and the store of the journal.
@@ -30,15 +31,22 @@ pub struct Walls {
     intercepting: Program,
     options: Options,
     readable: Vec<PathBuf>,
-    abi: u32,
 }
 
 impl Walls {
     /// For programs in the view. The launcher already lives there, so paths are as commands see them.
     ///
+    /// Landlock is a second lock there, behind the mounts, so it is used as far as the kernel has it. Where it would be the only
+    /// one, nothing is built without it.
+    ///
     /// Descriptors that a dry run got from other commands, through sockets, would lead past its overlays.
     pub fn in_view(plan: &Plan, store: Option<BorrowedFd<'_>>, is_dry_run: bool) -> Result<Self, Fault> {
-        let (abi, journaled) = (version()?, plan.journal.is_some());
+        let (abi, journaled) = (landlock::abi_in_view(), plan.journal.is_some());
+        if abi.is_none() && needs_landlock(plan) {
+            let reason = "it alone holds --hide and parts of git repositories for commands, and this kernel does not have \
+                          version 2 of it, which came with Linux 5.19, or it is switched off";
+            return Err(Fault::because("Landlock", reason));
+        }
         let mut rules = vec![open("/", Right::ReadExecute)?];
         for place in [view::TMP, view::home(plan), view::SHARED_MEMORY] {
             rules.push(open(place, Right::Write)?);
@@ -57,7 +65,7 @@ impl Walls {
             rules.extend(shared.map(|shared| (shared, Right::Write)));
             rules.push((common, Right::WriteFiles));
         }
-        let scopes = abi >= SCOPES_ABI;
+        let scopes = abi >= Some(SCOPES_ABI);
         let host = plan.network == Network::Host;
         // On a network of its own it can only meet sockets of other commands.
         let options = Options {
@@ -65,9 +73,9 @@ impl Walls {
             scope_abstract_sockets: scopes && host,
             reading: false,
             refuse_tcp: false,
-            abi,
+            abi: abi.unwrap_or(0),
         };
-        let entered = ruleset(&rules, options)?;
+        let entered = abi.map(|_| ruleset(&rules, options)).transpose()?;
         let store = store.map(|store| store.try_clone_to_owned().step("dup")).transpose()?;
         rules.extend(store.map(|store| (store, Right::Write)));
         let rules_of_supervisor = if plan.hide.is_some() { rules } else { Vec::new() };
@@ -79,7 +87,7 @@ impl Walls {
         let intercepting = seccomp::filter(Rules { intercepted: true, sockets, ..rules });
         let (ruleset, filter) = (entered, seccomp::filter(rules));
         let (outer, readable) = (None, Vec::new());
-        Ok(Self { ruleset, outer, rules_of_supervisor, filter, intercepting, options, readable, abi })
+        Ok(Self { ruleset, outer, rules_of_supervisor, filter, intercepting, options, readable })
     }
 
     /// For programs on the system's own root.
@@ -116,12 +124,12 @@ impl Walls {
         let outer = Some(outer(options)?);
         // The allowed directories, which are asked about most, come first.
         let readable = rules.iter().rev().map(|(object, _)| true_path(object)).collect::<Result<_, _>>()?;
-        let ruleset = ruleset(&rules, options)?;
+        let ruleset = Some(ruleset(&rules, options)?);
         let rules = Rules { sockets, unix: false, supervised: true, intercepted: false, journaled, opened: false };
         let asked = if host { Sockets::Asked } else { sockets };
         let intercepting = seccomp::filter(Rules { intercepted: true, sockets: asked, ..rules });
         let (filter, rules_of_supervisor) = (seccomp::filter(rules), Vec::new());
-        Ok(Self { ruleset, outer, rules_of_supervisor, filter, intercepting, options, readable, abi })
+        Ok(Self { ruleset, outer, rules_of_supervisor, filter, intercepting, options, readable })
     }
 
     /// The true paths of what programs may read on the system's own root, itself or below it; for the broker.
@@ -129,9 +137,9 @@ impl Walls {
         &self.readable
     }
 
-    /// Version of Landlock that they are made for.
-    pub fn abi(&self) -> u32 {
-        self.abi
+    /// Version of Landlock that they are made for; `None` if they are made without it.
+    pub fn abi(&self) -> Option<u32> {
+        self.ruleset.as_ref().map(|_| self.options.abi)
     }
 
     /// Puts a supervisor that opens in its command's place into a domain of the command's rules, and of what it needs itself: the store of
@@ -161,16 +169,20 @@ impl Walls {
 
     /// Puts this process behind the walls for good. The listener of the calls that its supervisor decides.
     pub fn enter(&self) -> Result<OwnedFd, Fault> {
-        self.ruleset.restrict().step("enter the Landlock domain")?;
+        self.enter_domain()?;
         install(&self.filter)
     }
 
     /// The same for a command whose calls over the network are intercepted.
     pub fn enter_intercepted(&self) -> Result<OwnedFd, Fault> {
         let everywhere = mount::open_path(Path::new("/"))?;
-        self.ruleset.restrict().step("enter the Landlock domain")?;
-        refuse_connections(Some(everywhere.as_fd()), self.abi)?;
+        self.enter_domain()?;
+        refuse_connections(Some(everywhere.as_fd()), self.options.abi)?;
         install(&self.intercepting)
+    }
+
+    fn enter_domain(&self) -> Result<(), Fault> {
+        self.ruleset.as_ref().map_or(Ok(()), |ruleset| ruleset.restrict().step("enter the Landlock domain"))
     }
 }
 
@@ -228,6 +240,11 @@ fn true_path(object: &OwnedFd) -> Result<PathBuf, Fault> {
 fn devices() -> Vec<Rule> {
     let right = |path: &str| if path == "/dev/tty" { Right::Terminal } else { Right::Device };
     view::DEVICES.iter().filter_map(|path| open(path, right(path)).ok()).collect()
+}
+
+/// Whether mounts alone cannot hold a part of the plan.
+fn needs_landlock(plan: &Plan) -> bool {
+    plan.hide.is_some() || plan.roots.iter().any(|root| root.writable && root.extent == Extent::CommonOfGit)
 }
 
 fn version() -> Result<u32, Fault> {

@@ -175,8 +175,12 @@ pub enum Denied {
     Network,
     /// It wanted to reach what no rule of the operator allows.
     Blocked(Blocked),
+    /// The same so many times more, at other places than those.
+    MoreBlocked(u64),
     /// It wanted to open, link or move what is hidden by a pattern, or to move what holds that.
     Hidden(RawString),
+    /// It wanted to change this, and its mount there is read-only.
+    ReadOnly(RawString),
     /// It wanted to change mode, owner, times or attributes of something that it may not change (path as the command
     /// gave it).
     Metadata(RawString),
@@ -196,6 +200,17 @@ pub enum Denied {
     Repeated,
     /// Protected paths could not be watched any more, for this reason, and it was ended.
     Unwatched(RawString),
+}
+
+impl Denied {
+    /// What is told of something that no rule allows.
+    pub fn blocked_in_words(&self) -> Option<String> {
+        match self {
+            Self::Blocked(blocked) => Some(blocked.to_string()),
+            Self::MoreBlocked(count) => Some(format!("blocked: {count} more, at other places")),
+            _ => None,
+        }
+    }
 }
 
 /// Connections of a command that no rule allows, all to one place.
@@ -220,6 +235,11 @@ impl Blocked {
         let blocked =
             |denied: &Denied| if let Denied::Blocked(blocked) = denied { Some(blocked.clone()) } else { None };
         denied.iter().filter_map(blocked).collect()
+    }
+
+    /// How many more there were, at other places.
+    pub fn more(denied: &[Denied]) -> Option<u64> {
+        denied.iter().find_map(|denied| if let Denied::MoreBlocked(count) = denied { Some(*count) } else { None })
     }
 
     /// The place, as it stands among the paths that a call touched.

@@ -46,17 +46,31 @@ impl Server {
             let message = "`uri` is missing or no string; resources/list has the URIs";
             return Err(RpcError::new(Code::InvalidParams, message));
         };
-        let Some(log) = self.services.logs.find(&params.uri) else {
+        let Some((log, offset)) = self.services.logs.find_from(&params.uri) else {
             // Until 2025-11-25 a resource that is not there has a code of its own (server/resources, "Error Handling").
             let code = if revision.is_stateless() { Code::InvalidParams } else { Code::NotFound };
-            let message = format!("no log `{}`; only the last ones are kept, resources/list has them", params.uri);
+            let message = format!(
+                "no log `{}` with such a byte; only the last ones are kept, resources/list has them",
+                params.uri
+            );
             return Err(RpcError { data: Some(json!({"uri": params.uri})), ..RpcError::new(code, message) });
         };
-        let content = match std::str::from_utf8(&log.bytes) {
-            Ok(text) => json!({"uri": log.uri, "mimeType": MIME, "text": text}),
-            Err(_) => json!({"uri": log.uri, "mimeType": MIME, "blob": STANDARD.encode(&log.bytes)}),
-        };
-        Ok(fresh(json!({ "contents": [content] }), revision))
+        let (all, most) = (log.bytes.len(), self.services.reply_bytes);
+        let mut part = &log.bytes[offset..];
+        if part.len() > most {
+            part = &part[..memchr::memrchr(b'\n', &part[..most]).map_or(most, |at| at + 1)];
+        }
+        let mut contents = vec![match std::str::from_utf8(part) {
+            Ok(text) => json!({"uri": params.uri, "mimeType": MIME, "text": text}),
+            Err(_) => json!({"uri": params.uri, "mimeType": MIME, "blob": STANDARD.encode(part)}),
+        }];
+        let end = offset + part.len();
+        if end < all {
+            let next = format!("{}?offset={end}", log.uri);
+            let note = format!("[bytes {offset} to {end} of {all}; `{next}` has what follows]");
+            contents.push(json!({"uri": next, "mimeType": MIME, "text": note}));
+        }
+        Ok(fresh(json!({ "contents": contents }), revision))
     }
 }
 

@@ -93,6 +93,8 @@ fn session_in(grants: &[Grant]) -> Session {
     let commands = Commands::refused("this is a test");
     let services = Services {
         account: Account::default(),
+        reply_bytes: usize::MAX,
+        shown_output_bytes: usize::MAX,
         calls: Calls::default(),
         logs: crate::exec::Logs::default(),
         tests: crate::testrun::History::default(),

@@ -2,8 +2,8 @@
 //! with 0 and have run nothing, report no failure and exit with 1, or die half-way through a report without one.
 
 use super::model::{
-    CheckStatus, CheckerName, DiagnosticSummary, Diagnostics, DiagnosticsKind, RunError, RunnerName, Scope, Severity,
-    TestReport, TestStatus, TestsKind, ToolInfo,
+    Case, CheckStatus, CheckerName, DiagnosticSummary, Diagnostics, DiagnosticsKind, RunError, RunnerName, Scope,
+    Severity, State, TestReport, TestStatus, TestsKind, ToolInfo,
 };
 use super::outcome::ProcessEnding;
 use super::reports::results::{CheckResults, TestResults};
@@ -115,6 +115,10 @@ pub fn test_report(
         TestStatus::NoTests | TestStatus::BuildError | TestStatus::ConfigError | TestStatus::MissingTool => Vec::new(),
         _ => missed,
     };
+    for case in results.failures.iter_mut().filter(|case| ending.timed_out && was_asked_to_end(case)) {
+        case.state = State::TimedOut;
+        results.tests.iter_mut().filter(|test| test.id == case.id).for_each(|test| test.state = State::TimedOut);
+    }
     let mut report = TestReport {
         kind: TestsKind::Tests,
         status,
@@ -174,6 +178,11 @@ pub fn test_report(
         report.run_errors.push(RunError { class, message: results.remarks, stack: Vec::new() });
     }
     report
+}
+
+/// Whether the runner says so: the server asks all of a run to end when its time is up.
+fn was_asked_to_end(case: &Case) -> bool {
+    case.state == State::Crashed && case.errors.iter().any(|error| error.message.contains("(SIGTERM)"))
 }
 
 /// The same with no more of each failure than its text tells; says in `truncated` how many bytes that leaves out.
@@ -331,7 +340,7 @@ fn cut<T>(list: &mut Vec<T>, max: usize) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testrun::model::{Diagnostic, Summary};
+    use crate::testrun::model::{Diagnostic, Summary, TestError};
     use crate::testrun::runners::{CargoTest, Go, Jest, Junit, Nextest, Pytest, Vitest};
 
     fn results(summary: Summary) -> TestResults {
@@ -344,6 +353,26 @@ mod tests {
 
     fn passed(passed: u64) -> Summary {
         Summary { total: passed, passed, ..Summary::default() }
+    }
+
+    #[test]
+    fn what_was_asked_to_end_when_time_was_up_has_not_crashed() {
+        let ended = |signal: &str| {
+            let error =
+                TestError { message: format!("process aborted with signal ({signal})"), ..TestError::default() };
+            Case { errors: vec![error], ..Case::new(signal, signal, State::Crashed) }
+        };
+        let states = |timed_out| {
+            let results = TestResults { failures: vec![ended("SIGTERM"), ended("SIGSEGV")], ..results(passed(1)) };
+            let runner: &dyn Runner = &Nextest;
+            let info = ToolInfo { name: runner.id(), version: None, command: Vec::new(), cwd: "/p".to_owned() };
+            let scope = Scope { files: Vec::new(), filter: None, project: None };
+            let ending = ProcessEnding { timed_out, ..exit(100) };
+            let report = test_report(runner, info, scope, results, Vec::new(), ending, false);
+            report.failures.iter().map(|case| case.state).collect::<Vec<_>>()
+        };
+        assert_eq!(states(true), [State::TimedOut, State::Crashed]);
+        assert_eq!(states(false), [State::Crashed; 2]);
     }
 
     #[test]

@@ -101,7 +101,7 @@ pub(super) fn hints(
         && (is_unreachable(around.stderr) || raised.is_some_and(|raised| is_unreachable(&raised.traceback)))
     {
         hints.push(
-            "Python has no network here; only the operator can give it one (--network host), so do not try again"
+            "Python has no network here; only the operator can give it one (--allow-net), so do not try again"
                 .to_owned(),
         );
     }
@@ -200,7 +200,7 @@ mod tests {
     #[test]
     fn who_looks_for_a_network_is_told_that_there_is_none_and_who_asks_that_nobody_answers() {
         let network =
-            "Python has no network here; only the operator can give it one (--network host), so do not try again";
+            "Python has no network here; only the operator can give it one (--allow-net), so do not try again";
         let unreachable = "[Errno 101] Network is unreachable";
         assert_eq!(said("OSError", unreachable, "", true), [network]);
         assert_eq!(said("", "", "curl: (6) Could not resolve host: x\n", true), [network]);

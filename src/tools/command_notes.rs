@@ -63,9 +63,14 @@ impl Notes {
         for denied in denied {
             match denied {
                 Denied::Network => self.add(format_args!("{}", no_network(commands))),
-                Denied::Blocked(blocked) => self.add(format_args!("{blocked}")),
+                Denied::Blocked(_) | Denied::MoreBlocked(_) => self.extend(denied.blocked_in_words()),
                 Denied::Metadata(path) => self.add(format_args!(
                     "commands cannot change mode, owner, times or attributes of `{}`",
+                    show_path(path.as_path())
+                )),
+                Denied::ReadOnly(path) => self.add(format_args!(
+                    "commands cannot change `{}`: it is protected, or lies on what is read-only; the operator can free a protected \
+                     path (--unprotect)",
                     show_path(path.as_path())
                 )),
                 Denied::Hidden(path) => self.add(format_args!("{}", hidden_note(path.as_path()))),
@@ -133,10 +138,10 @@ fn no_network(commands: &Commands) -> &'static str {
     match commands.standing.effective_network() {
         Network::Loopback => {
             "a network was looked for, and commands have only a loopback of their own (127.0.0.1); only the operator can \
-             give them more (--network host)"
+             give them more (--allow-net)"
         }
         Network::None => {
-            "a network was looked for, and commands have none; only the operator can give them one (--network host)"
+            "a network was looked for, and commands have none; only the operator can give them one (--allow-net)"
         }
         Network::Host => "the command wanted a kind of network socket that no command gets",
     }
@@ -177,12 +182,12 @@ mod tests {
         assert_eq!(
             said(Tier::Landlock, Network::Loopback, &[Denied::Network, Denied::Metadata("/etc/x".into())]),
             "(no output)\n[a network was looked for, and commands have none; only the operator can give them one \
-             (--network host)]\n[commands cannot change mode, owner, times or attributes of `/etc/x`]\n[exit code: 137]"
+             (--allow-net)]\n[commands cannot change mode, owner, times or attributes of `/etc/x`]\n[exit code: 137]"
         );
         assert_eq!(
             said(Tier::Namespaces, Network::Loopback, &[Denied::Network]),
             "(no output)\n[a network was looked for, and commands have only a loopback of their own (127.0.0.1); only the \
-             operator can give them more (--network host)]\n[exit code: 137]"
+             operator can give them more (--allow-net)]\n[exit code: 137]"
         );
         assert_eq!(
             said(

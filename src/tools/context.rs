@@ -9,6 +9,7 @@ use crate::cancel::CancelToken;
 use crate::exec::Stage;
 use crate::fs::CallWriter;
 use crate::journal::Changes;
+use crate::limits::BYTES_PER_TOKEN;
 
 /// Everything a call has, borrowed for the time it runs.
 pub struct Context<'a> {
@@ -37,6 +38,16 @@ impl<'a> Context<'a> {
         Room { account: Some(&self.services.account), cancel: self.cancel }
     }
 
+    /// How many bytes of text the reply may have, if the call asked for so many tokens.
+    pub fn most_bytes(&self, max_tokens: Option<u64>) -> usize {
+        max_tokens.map_or(self.services.reply_bytes, bytes)
+    }
+
+    /// The same of a command's output.
+    pub fn most_output_bytes(&self, max_tokens: Option<u64>) -> usize {
+        max_tokens.map_or(self.services.shown_output_bytes, bytes)
+    }
+
     /// Writes files of this call.
     pub fn writer(&self) -> CallWriter<'a> {
         self.services.writer.telling(self.changes)
@@ -48,6 +59,10 @@ impl<'a> Context<'a> {
         (self.aside)(&mut || done = Some(work()));
         done.unwrap_or_else(work)
     }
+}
+
+fn bytes(tokens: u64) -> usize {
+    usize::try_from(tokens).unwrap_or(usize::MAX).saturating_mul(BYTES_PER_TOKEN)
 }
 
 /// Where a report goes: amount done, amount in all if known, a message.

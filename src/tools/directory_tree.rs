@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
+use super::fitted_tree::FittedTree;
 use super::list_directory::{ItemKind, open_directory};
 use super::reply_size::Bulk;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
@@ -88,13 +89,13 @@ impl Tool for DirectoryTree {
             closed: &[],
             cancel: context.cancel,
         };
-        let tree = if options.max_depth == 0 { None } else { Some(fs::tree(&directory, &options)?) };
+        let mut tree = if options.max_depth == 0 { None } else { Some(fs::tree(&directory, &options)?) };
         let entries = tree.as_ref().map(|tree| tree.entries.as_slice());
         let all = entries.unwrap_or_default();
         let mut held = context.room().share();
         let names: usize = all.iter().map(|entry| entry.name.len() + TREE_NODE_BYTES).sum();
         context.room().cover(&mut held, size_of_val(all) + names * TREE_COPIES)?;
-        let text = json(&root, entries, usize::MAX);
+        let mut text = json(&root, entries, usize::MAX);
         let means = "leave it out with excludeGlobs or respectGitignore, or set depth";
         let bulk = Bulk::note(text.len(), all.len(), "entries", means, || Bulk::of_tree(all));
         let mut notes: Vec<String> = bulk.into_iter().collect();
@@ -105,6 +106,18 @@ impl Tool for DirectoryTree {
         if let Some(tree) = tree.as_ref().filter(|tree| tree.skipped > 0) {
             notes.push(format!("[{} directories could not be read, or lie too deep]", tree.skipped));
         }
+        let most = if params.depth.is_some() { usize::MAX } else { context.most_bytes(None) };
+        let mut cut = None;
+        if text.len() > most
+            && let Some(tree) = &mut tree
+        {
+            let room = most.saturating_sub(json(&root, Some(&[]), 0).len());
+            let fitted = FittedTree::new(std::mem::take(&mut tree.entries), room, length);
+            text = json(&root, Some(&fitted.entries), usize::MAX);
+            cut = Some(fitted.note());
+            tree.entries = fitted.entries;
+        }
+        let entries = tree.as_ref().map(|tree| tree.entries.as_slice());
         let is_deep = entries.unwrap_or_default().iter().any(|entry| entry.depth > MAX_NESTED_LEVELS);
         let structured = if is_deep {
             notes.push(format!(
@@ -114,7 +127,7 @@ impl Tool for DirectoryTree {
         } else {
             text.clone()
         };
-        let content = std::iter::once(text).chain(notes).map(Content::Text).collect();
+        let content = std::iter::once(text).chain(notes).chain(cut).map(Content::Text).collect();
         Ok(Reply::content(content).with_written(structured).holding(held))
     }
 }
@@ -141,6 +154,13 @@ fn json(root: &str, entries: Option<&[TreeEntry]>, levels: usize) -> String {
         out.extend_from_slice(b"]}");
     }
     String::from_utf8(out).unwrap_or_default()
+}
+
+/// How long the text of one entry is, with a comma.
+fn length(entry: &TreeEntry) -> usize {
+    let mut out = Vec::new();
+    let is_open = node(&mut out, &show(entry.name.as_bytes()), entry.kind, entry.listed, &mut 0);
+    out.len() + 1 + 2 * usize::from(is_open)
 }
 
 /// Writes a node, and leaves it open when it has a list of children; whether it did.

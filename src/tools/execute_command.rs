@@ -10,7 +10,7 @@ use super::change_notes::{ChangesMade, changes_made};
 use super::command_notes::{Notes, exit_code, refused};
 use super::dry_run_notes::{WouldChange, would_change};
 use super::python::Open;
-use super::shown_output::{ShownOutput, both, most_bytes};
+use super::shown_output::{ShownOutput, both};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::exec::{self, Blocked, ExecError, HandedOver, Outcome, Stage, Waited, place_of};
@@ -35,7 +35,7 @@ pub struct Params {
     /// Where to run it (default: first writable directory)
     #[schemars(extend("x-aliases" = ["cwd", "working_directory", "workdir"]))]
     working_directory: Option<String>,
-    /// Seconds until it is ended (default: after 30 it goes on in the background)
+    /// Seconds until it is ended (default: it goes on in the background)
     #[schemars(range(min = 1), extend("x-aliases" = ["timeout_secs"]))]
     timeout: Option<u64>,
     /// Reply at once, let it run on
@@ -78,6 +78,9 @@ pub struct Output {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Vec<Open<Blocked>>")]
     blocked: Vec<Blocked>,
+    /// How many more there were, at other places
+    #[serde(skip_serializing_if = "Option::is_none")]
+    blocked_more: Option<u64>,
 }
 
 impl Tool for ExecuteCommand {
@@ -104,7 +107,7 @@ impl Tool for ExecuteCommand {
             terminal: (params.tty == Some(true)).then_some((TERMINAL_ROWS, TERMINAL_COLUMNS)),
         };
         let asked = params.timeout.map(Duration::from_secs);
-        let most = most_bytes(params.max_tokens);
+        let most = context.most_output_bytes(params.max_tokens);
         let is_dry = params.dry_run == Some(true);
         let reply = match (params.background == Some(true), is_dry) {
             (true, true) => {
@@ -294,7 +297,7 @@ fn reply(
     }
     let timed_out = outcome.timed_out;
     let would_change = would_change.map(Open);
-    let blocked = Blocked::among(&outcome.denied);
+    let (blocked, blocked_more) = (Blocked::among(&outcome.denied), Blocked::more(&outcome.denied));
     let output = Output {
         stdout,
         stderr,
@@ -304,6 +307,7 @@ fn reply(
         changed,
         would_change,
         blocked,
+        blocked_more,
         ..Output::default()
     };
     let mut reply = Reply::content(content).with(output);

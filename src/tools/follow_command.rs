@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::change_notes::{ChangesMade, changes_told};
 use super::command_notes::{Notes, exit_code, refused};
 use super::python::Open;
-use super::shown_output::{folded, most_bytes};
+use super::shown_output::folded;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::cancel::{Bound, CancelToken};
 use crate::error::Error;
@@ -38,7 +38,7 @@ pub struct Params {
     wait_secs: Option<u64>,
     /// Wait for output matching this regex
     until: Option<String>,
-    /// For its stdin; end a line with a newline
+    /// For its stdin, newlines too
     #[schemars(extend("x-aliases" = ["input"]))]
     stdin: Option<String>,
     /// Close its stdin
@@ -76,6 +76,8 @@ pub struct Followed {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Vec<Open<Blocked>>")]
     blocked: Vec<Blocked>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    blocked_more: Option<u64>,
 }
 
 impl Tool for FollowCommand {
@@ -217,7 +219,7 @@ fn reply(
     let page = command.read(params.cursor, MAX_FOLLOW_BYTES).map_err(ExecError::Follow)?;
     let is_long = page.bytes.len() >= MAX_FOLLOW_BYTES / 2;
     let whole = Captured::whole(page.bytes);
-    let shown = folded(context, FollowCommand::NAME, ("output", &whole), most_bytes(params.max_tokens));
+    let shown = folded(context, FollowCommand::NAME, ("output", &whole), context.most_output_bytes(params.max_tokens));
     let mut notes = Notes::below(&shown.text, "(no new output)");
     notes.extend(shown.note);
     if page.skipped > 0 {
@@ -234,7 +236,7 @@ fn reply(
         None if search.is_some() => notes.add(format_args!("`until` matches nothing so far")),
         _ => {}
     }
-    let (mut changed, mut blocked) = (None, Vec::new());
+    let (mut changed, mut blocked, mut blocked_more) = (None, Vec::new(), None);
     let (running, exit) = match &state {
         State::Running => (true, None),
         State::Ended(ending) => {
@@ -243,13 +245,15 @@ fn reply(
             }
             notes.add_signal(ending.exit);
             // Whoever ends a command does not ask why it failed, but may not know that it was kept waiting.
-            let is_told = |denied: &&Denied| !ending.asked || matches!(denied, Denied::Blocked(_));
+            let is_told =
+                |denied: &&Denied| !ending.asked || matches!(denied, Denied::Blocked(_) | Denied::MoreBlocked(_));
             let told: Vec<Denied> = ending.denied.iter().filter(is_told).cloned().collect();
             notes.add_denied(&told, &context.services.commands);
             let (note, made) = changes_told(context, ending.changed.as_ref()).unzip();
             notes.extend(note);
             changed = made;
             blocked = Blocked::among(&ending.denied);
+            blocked_more = Blocked::more(&ending.denied);
             for blocked in &blocked {
                 policy::note(&blocked.url(), None, Touch::Denied);
             }
@@ -275,6 +279,7 @@ fn reply(
         exit_code: exit.map(|(code, _)| code),
         changed,
         blocked,
+        blocked_more,
     });
     reply.is_error = !running && exit.is_none_or(|(code, asked)| code != 0 && !asked);
     Ok(reply)

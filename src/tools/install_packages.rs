@@ -11,7 +11,7 @@ use super::command_notes::exit_code;
 use super::python::{Open, has_network, host, private_directory};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
-use crate::exec::{self, Blocked, ExecError, place_of};
+use crate::exec::{self, Blocked, Denied, ExecError, place_of};
 use crate::limits::{DEFAULT_INSTALL_SECS, MAX_INSTALL_SECS, MAX_PACKAGES};
 use crate::python::packages::{
     ALL_THERE, NO_ENVIRONMENT, NO_PIP, NOT_THERE, found, is_path, missing_builder, script, shortened,
@@ -45,6 +45,8 @@ pub struct Output {
     message: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     blocked: Vec<Blocked>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    blocked_more: Option<u64>,
 }
 
 impl Tool for InstallPackages {
@@ -104,8 +106,8 @@ impl Tool for InstallPackages {
             ),
             _ => format!("pip failed with exit code {code}"),
         };
-        let blocked = Blocked::among(&outcome.denied);
-        for blocked in &blocked {
+        let (blocked, blocked_more) = (Blocked::among(&outcome.denied), Blocked::more(&outcome.denied));
+        for blocked in outcome.denied.iter().filter_map(Denied::blocked_in_words) {
             message = format!("{message}; {blocked}");
         }
         if let Some((note, _)) = changes_made(context) {
@@ -122,7 +124,9 @@ impl Tool for InstallPackages {
         let said = [said, &outcome.stderr.text()].join("\n").trim().to_owned();
         let said = if success { said } else { shortened(&said).into_owned() };
         let session_id = session.name().to_owned();
-        let mut reply = Reply::json(Open(Output { success, session_id, packages: wanted, said, message, blocked }))?;
+        let packages = wanted;
+        let output = Output { success, session_id, packages, said, message, blocked, blocked_more };
+        let mut reply = Reply::json(Open(output))?;
         reply.is_error = !success;
         Ok(reply)
     }
@@ -146,7 +150,7 @@ fn not_there(context: &Context<'_>, wanted: &[String]) -> Error {
         what: "install_packages",
         reason: format!("{names} would have to be fetched, and programs have no network"),
         hint: "use an environment that has them (create_session with `python`, such as .venv/bin/python), or name a wheel \
-               or a source tree in an allowed directory; the operator can allow more with --network host",
+               or a source tree in an allowed directory; the operator can allow them with --allow-net @pypi",
     }
 }
 

@@ -1,11 +1,16 @@
 //! `list_allowed_directories`: what the operator has allowed.
 
+use std::iter;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::services::Commands;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
-use crate::sandbox::{Tier, WallStatus};
+use crate::limits::MAX_SHOWN_NETWORK_RULES;
+use crate::protocol::Content;
+use crate::sandbox::Tier;
 use crate::text::escape::show_path;
 
 /// Lists the allowed directories, the project directory first.
@@ -30,8 +35,8 @@ pub struct Sandbox {
     tier: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     refused: Option<String>,
-    /// none, loopback or host
-    network: &'static str,
+    /// none, loopback, host or, by rule, the flags that say which hosts commands reach
+    network: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     landlock_abi: Option<u32>,
     /// How many things are known not to be held; `replay sandbox explain` names them
@@ -39,15 +44,24 @@ pub struct Sandbox {
 }
 
 impl Sandbox {
-    fn of(standing: &WallStatus) -> Self {
+    fn of(commands: &Commands) -> Self {
+        let standing = &commands.standing;
         Self {
             tier: standing.tier.map_or("none", Tier::as_str),
             refused: standing.refused.clone(),
-            network: standing.network_word(),
+            network: network(commands),
             landlock_abi: standing.landlock_abi,
             gaps: standing.gaps.len(),
         }
     }
+}
+
+fn network(commands: &Commands) -> String {
+    let Some(gate) = &commands.gate else { return commands.standing.network_word().to_owned() };
+    let flags = gate.flags();
+    let shown = flags[..flags.len().min(MAX_SHOWN_NETWORK_RULES)].join(", ");
+    let more = flags.len().saturating_sub(MAX_SHOWN_NETWORK_RULES);
+    if more > 0 { format!("{shown}, and {more} more") } else { shown }
 }
 
 /// One directory.
@@ -87,6 +101,13 @@ impl Tool for ListAllowedDirectories {
         } else {
             lines.join("\n")
         };
-        Ok(Reply::text(text).with(Output { directories, sandbox: Sandbox::of(&context.services.commands.standing) }))
+        let commands = &context.services.commands;
+        let sandbox = Sandbox::of(commands);
+        let held = commands.standing.tier.map(|_| {
+            let rules = commands.gate.as_ref().map(|_| format!(" They are {}.", sandbox.network)).unwrap_or_default();
+            Content::text(format!("[execute_command: {}{rules}]", commands.standing.instruction()))
+        });
+        let content = iter::once(Content::text(text)).chain(held).collect();
+        Ok(Reply::content(content).with(Output { directories, sandbox }))
     }
 }

@@ -5,11 +5,12 @@ use std::os::unix::ffi::OsStrExt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Context, Hints, Reply, Tool, Toolset, Weight};
+use super::{Context, Hints, Reply, Tool, Toolset, Weight, page};
 use crate::error::Error;
 use crate::fs::{self, DirEntry};
 use crate::limits::QUICK_LIST_BYTES;
 use crate::policy::{Checked, Kind, Policy, Read};
+use crate::protocol::Content;
 use crate::text::escape::{show, show_path};
 
 /// Lists a directory, sorted by name.
@@ -110,8 +111,7 @@ fn list(context: &Context<'_>, directory: &Checked<Read>, entries: &[DirEntry]) 
         }
         items.push(item(policy, directory, entry));
     }
-    let entries = items;
-    let lines: Vec<String> = entries
+    let lines: Vec<String> = items
         .iter()
         .map(|entry| {
             let kind = match entry.kind {
@@ -123,8 +123,21 @@ fn list(context: &Context<'_>, directory: &Checked<Read>, entries: &[DirEntry]) 
             format!("{kind} {}", entry.name)
         })
         .collect();
-    let text = if lines.is_empty() { "(empty)".to_owned() } else { lines.join("\n") };
-    Ok(Reply::text(text).with(Output { entries }))
+    let (mut text, most) = (lines.join("\n"), context.most_bytes(None));
+    let mut note = None;
+    if text.is_empty() {
+        "(empty)".clone_into(&mut text);
+    } else if text.len() > most {
+        text.truncate(page::whole_lines(&text, most));
+        items.truncate(text.lines().count());
+        note = Some(Content::text(format!(
+            "[{} of {} entries are listed, since the reply is full; glob_search and search_files find the others by name]",
+            items.len(),
+            lines.len()
+        )));
+    }
+    let content = std::iter::once(Content::Text(text)).chain(note).collect();
+    Ok(Reply::content(content).with(Output { entries: items }))
 }
 
 /// Opens a directory; a file is an error that names the right tool.

@@ -9,6 +9,7 @@ pub mod change_notes;
 mod command_notes;
 mod context;
 mod edits;
+mod fitted_tree;
 mod grep_reply;
 mod hash;
 mod name_list;

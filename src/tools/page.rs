@@ -130,6 +130,8 @@ fn from_disk(
     let mut reader = Reader::new(file, from);
     let mut text = Vec::new();
     let mut held = room.share();
+    // More than is shown, and no character is cut.
+    let is_full = |text: &[u8]| text.len() > most && text.ends_with(b"\n");
     while wanted > 0 {
         let read = reader.read(&mut buffer).map_err(failed)?;
         let mut chunk = &buffer[..read];
@@ -144,13 +146,16 @@ fn from_disk(
         if skip > 0 {
             continue;
         }
-        while wanted > 0 && !chunk.is_empty() {
+        while wanted > 0 && !chunk.is_empty() && !is_full(&text) {
             let end = memchr(b'\n', chunk).map_or(chunk.len(), |at| at + 1);
             wanted -= u64::from(chunk[end - 1] == b'\n');
             text.extend_from_slice(&chunk[..end]);
             chunk = &chunk[end..];
         }
         room.cover(&mut held, text.len() * READ_COPIES)?;
+        if is_full(&text) {
+            break;
+        }
         if text.len() as u64 > MAX_READ_BYTES {
             return Err(Error::Unsuitable {
                 message: format!(
@@ -191,14 +196,15 @@ fn reply(mut text: String, encoding: Encoding, size: u64, mut lines: Range<u64>,
     let mut part = None;
     if text.len() > most {
         let end = text.floor_char_boundary(most);
-        let whole = text[..end].rfind('\n').map(|at| at + 1);
-        if whole.is_none() {
+        let whole = whole_lines(&text, most);
+        if whole == 0 {
             let line = text.find('\n').unwrap_or(text.len());
-            part = (end < line).then(|| format!("[line {}: {end} of {line} bytes are shown]", lines.start + 1));
+            part = (end < line)
+                .then(|| format!("[line {}: {end} of {line} bytes are shown; maxTokens shows more]", lines.start + 1));
         }
-        text.truncate(whole.unwrap_or(end));
+        text.truncate(if whole == 0 { end } else { whole });
         let count = memchr::memchr_iter(b'\n', text.as_bytes()).count() as u64;
-        lines.end = lines.start + count + u64::from(whole.is_none());
+        lines.end = lines.start + count + u64::from(whole == 0);
     }
     let ending = LineEndings::of(text.as_bytes());
     let mut content = vec![Content::Text(text)];
@@ -220,6 +226,11 @@ fn reply(mut text: String, encoding: Encoding, size: u64, mut lines: Range<u64>,
         .meta("binary", false)
         .meta("size", size)
         .meta("lineEnding", ending.name())
+}
+
+/// How many bytes the whole lines have that go into `most` bytes.
+pub fn whole_lines(text: &str, most: usize) -> usize {
+    memchr::memrchr(b'\n', &text.as_bytes()[..most.min(text.len())]).map_or(0, |at| at + 1)
 }
 
 /// The error for a file over the cap.

@@ -10,7 +10,6 @@ use serde::Deserialize;
 
 use super::documents::{self, Made};
 use super::page::{self, note, too_large};
-use super::shown_output::most_bytes;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight, hash};
 use crate::documents::{Part, Region};
 use crate::error::Error;
@@ -38,7 +37,7 @@ pub struct Params {
     /// Most lines
     #[schemars(range(min = 1))]
     limit: Option<u64>,
-    /// Force an encoding, such as latin1 (default: detected)
+    /// Such as latin1 (default: detected)
     encoding: Option<String>,
     /// Most text
     #[serde(rename = "maxTokens")]
@@ -80,7 +79,7 @@ impl Tool for ReadFile {
 }
 
 fn read(context: &Context<'_>, file: &Checked<Read>, params: &Params) -> Result<Reply<()>, Error> {
-    let (forced, most) = (params.encoding.as_deref(), most_bytes(params.max_tokens));
+    let (forced, most) = (params.encoding.as_deref(), most_bytes(context, params));
     let (page, part) = (page(params)?, part(params)?);
     let is_partial = part.region.is_some() || part.pages.is_some();
     // Of text that is read whole only the name is looked at.
@@ -119,6 +118,13 @@ fn part(params: &Params) -> Result<Part, Error> {
     Ok(Part { region: params.region, pages: pages.transpose()? })
 }
 
+/// Who says how many lines it wants gets them all.
+fn most_bytes(context: &Context<'_>, params: &Params) -> usize {
+    let from_end = params.tail.is_some() || params.offset.is_some_and(|offset| offset < 0);
+    let counts_lines = from_end || params.limit.or(params.head).is_some();
+    if counts_lines && params.max_tokens.is_none() { usize::MAX } else { context.most_bytes(params.max_tokens) }
+}
+
 /// The lines that are asked for, unless it is all of them.
 fn page(params: &Params) -> Result<Option<Page>, Error> {
     let offset = params.offset.or(params.tail.map(|lines| -lines));
@@ -139,7 +145,7 @@ fn log(context: &Context<'_>, params: &Params) -> Result<Reply<()>, Error> {
     };
     let page = page(params)?.unwrap_or(WHOLE);
     let text = String::from_utf8_lossy(&log.bytes);
-    page::of_text(&text, Encoding::UTF_8, page, most_bytes(params.max_tokens), log.bytes.len() as u64)
+    page::of_text(&text, Encoding::UTF_8, page, most_bytes(context, params), log.bytes.len() as u64)
 }
 
 /// Opens a file for reading; a directory is an error that names the right tool.

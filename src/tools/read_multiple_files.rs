@@ -3,8 +3,10 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::documents::{self, Made};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use super::{page, parallel, read_file};
+use crate::documents::Part;
 use crate::error::Error;
 use crate::fs;
 use crate::limits::{DECODING_COPIES, MAX_READ_BYTES, MAX_READ_FILES, MAX_READ_TOTAL_BYTES, READ_COPIES};
@@ -48,16 +50,37 @@ impl Tool for ReadMultipleFiles {
             .collect();
         let mut held = context.room().share();
         context.room().cover(&mut held, (MAX_READ_TOTAL_BYTES - left) as usize * READ_COPIES)?;
-        let blocks = parallel::map(&opened, |(path, file)| {
-            let text = match file.as_ref().map(|file| read(context, file)) {
-                Ok(Ok(text)) => text,
-                Ok(Err(error)) => format!("[error: {error}]"),
-                Err(error) => format!("[error: {error}]"),
-            };
+        let texts = parallel::map(&opened, |(_, file)| match file.as_ref().map(|file| read(context, file)) {
+            Ok(Ok(read)) => read,
+            Ok(Err(error)) => (format!("[error: {error}]"), None),
+            Err(error) => (format!("[error: {error}]"), None),
+        });
+        let mut left = context.most_bytes(None);
+        let blocks = params.paths.iter().zip(texts).map(|(path, (mut text, note))| {
+            let rest = cut(&mut text, left);
+            left = left.saturating_sub(text.len());
+            for note in note.into_iter().chain(rest) {
+                text.push('\n');
+                text.push_str(&note);
+            }
             Content::Text(format!("{path}:\n{text}"))
         });
-        Ok(Reply { held, ..Reply::content(blocks) })
+        Ok(Reply { held, ..Reply::content(blocks.collect()) })
     }
+}
+
+/// Leaves as many whole lines as have `most` bytes, and says where the others are.
+fn cut(text: &mut String, most: usize) -> Option<String> {
+    if text.len() <= most {
+        return None;
+    }
+    let all = text.lines().count();
+    text.truncate(page::whole_lines(text, most));
+    let shown = text.lines().count();
+    Some(format!(
+        "[{shown} of {all} lines are shown, since the reply is full; read_file with offset {} reads on]",
+        shown + 1
+    ))
 }
 
 fn fits(file: Checked<Read>, left: &mut u64) -> Result<Checked<Read>, Error> {
@@ -80,7 +103,13 @@ fn fits(file: Checked<Read>, left: &mut u64) -> Result<Checked<Read>, Error> {
     }
 }
 
-fn read(context: &Context<'_>, file: &Checked<Read>) -> Result<String, Error> {
+/// The text, or what it is instead, and what there is to say about it.
+fn read(context: &Context<'_>, file: &Checked<Read>) -> Result<(String, Option<String>), Error> {
+    if documents::is_claimed(file)
+        && let Some(Made::Text(text)) = documents::read(context, file, Part::default())?
+    {
+        return Ok((text, None));
+    }
     let bytes = fs::read_all(file, MAX_READ_BYTES)?;
     let size = bytes.len();
     let mut held = context.room().share();
@@ -90,8 +119,8 @@ fn read(context: &Context<'_>, file: &Checked<Read>) -> Result<String, Error> {
     let name = file.shown().file_name().unwrap_or_default();
     let media_type = media(name.as_encoded_bytes(), &bytes[..size.min(64)]).media_type;
     Ok(match encoding::detect_and_decode(bytes, None) {
-        Ok(decoded) if decoded.encoding.is_utf8() => decoded.text,
-        Ok(decoded) => format!("{}\n{}", decoded.text, page::note(decoded.encoding.name())),
-        Err(_) => format!("[binary: {media_type}, {size} bytes; read_file returns it]"),
+        Ok(decoded) if decoded.encoding.is_utf8() => (decoded.text, None),
+        Ok(decoded) => (decoded.text, Some(page::note(decoded.encoding.name()))),
+        Err(_) => (format!("[binary: {media_type}, {size} bytes; read_file returns it]"), None),
     })
 }

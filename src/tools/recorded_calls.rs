@@ -159,7 +159,7 @@ fn nearness(services: &Services, ran: &Ran) -> Option<String> {
         Reach::Nothing if ran.report.is_none() => "commands have no network (--network none)",
         _ => return None,
     };
-    Some(format!("{reason}; the operator can let calls out with --network host"))
+    Some(format!("{reason}; the operator can let calls out with --allow-net"))
 }
 
 /// What there is to tell about a recording without a call that was answered: which names were looked up and not reached.
@@ -208,10 +208,7 @@ pub fn notes(services: &Services, ran: &Ran) -> Vec<String> {
     add(again, "read was asked", "reads were asked", more_often);
     let udp = " refused: UDP other than name lookups cannot be recorded";
     add(more.datagrams_refused, "datagram was", "datagrams were", udp);
-    notes.extend(ran.outcome.denied.iter().filter_map(|denied| match denied {
-        Denied::Blocked(blocked) => Some(blocked.to_string()),
-        _ => None,
-    }));
+    notes.extend(ran.outcome.denied.iter().filter_map(Denied::blocked_in_words));
     notes.extend(nearness(services, ran).filter(|_| counts.refused + counts.unanswered > 0));
     if ran.isolation == Isolation::Env {
         notes.push(

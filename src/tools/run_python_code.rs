@@ -15,7 +15,7 @@ use super::python::{Open, absolute, has_network, host, note_written, seconds, se
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::documents::{Size, picture_size};
 use crate::error::Error;
-use crate::exec::Blocked;
+use crate::exec::{Blocked, Denied};
 use crate::limits::{
     CELL_GRACE_MS, DEFAULT_CELL_SECS, MAX_CELL_PICTURES, MAX_CELL_SECS, MAX_PICTURE_BYTES, MAX_PICTURE_SIDE,
     PYTHON_OUTPUT_CAP_BYTES, PYTHON_RESULT_CAP_BYTES,
@@ -72,6 +72,8 @@ pub struct Output {
     state_lost: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     blocked: Vec<Blocked>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    blocked_more: Option<u64>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
 }
@@ -142,20 +144,16 @@ fn reply(
     let new_files = shown(context, session, changes.new.iter().map(|path| &**path));
     let modified_files = shown(context, session, changes.modified.iter().map(|path| &**path));
     note_written(context, session, &changes);
-    let mut images: Vec<Content> = cell.shown.iter_mut().flat_map(|shown| pictures(shown, &mut notes)).collect();
-    let more = images.len().saturating_sub(MAX_CELL_PICTURES);
-    if more > 0 {
-        images.truncate(MAX_CELL_PICTURES);
-        notes.push(format!("{} in their files alone", counted(more as u64, "more picture is", "more pictures are")));
-    }
+    let images = images(&mut cell.shown, &mut notes);
     if let Some(partial) = changes.partial {
         notes.push(format!("new and modified files are not all told: {partial}"));
     }
     notes.extend(changes_told(context, cell.changed.as_ref()).map(|(note, _)| note));
-    for blocked in &cell.blocked {
+    let blocked = Blocked::among(&cell.blocked);
+    for blocked in &blocked {
         note(&blocked.url(), None, Touch::Denied);
-        notes.push(blocked.to_string());
     }
+    notes.extend(cell.blocked.iter().filter_map(Denied::blocked_in_words));
     for hidden in &cell.hidden {
         note(hidden.as_path(), None, Touch::Denied);
         notes.push(hidden_note(hidden.as_path()));
@@ -233,7 +231,8 @@ fn reply(
         session_id: session.name().to_owned(),
         timed_out: cell.timed_out,
         state_lost,
-        blocked: cell.blocked,
+        blocked,
+        blocked_more: Blocked::more(&cell.blocked),
         notes,
     };
     let mut reply = Reply::json(Open(output))?;
@@ -267,6 +266,17 @@ fn owner(context: &Context<'_>, session: &Session, module: &str) -> Option<Strin
     let (sessions, _) = context.services.python.list();
     let owner = sessions.iter().find(|other| other.number() != session.number() && other.has_module(module));
     owner.map(|owner| owner.name().to_owned())
+}
+
+/// The pictures of a cell, as many as a reply has.
+fn images(shown: &mut [Shown], notes: &mut Vec<String>) -> Vec<Content> {
+    let mut images: Vec<Content> = shown.iter_mut().flat_map(|shown| pictures(shown, notes)).collect();
+    let more = images.len().saturating_sub(MAX_CELL_PICTURES);
+    if more > 0 {
+        images.truncate(MAX_CELL_PICTURES);
+        notes.push(format!("{} in their files alone", counted(more as u64, "more picture is", "more pictures are")));
+    }
+    images
 }
 
 /// Takes the pictures out of what was shown. What a session says is a picture need not be one, and a client may end a conversation

@@ -25,6 +25,10 @@ use crate::testrun::History;
 pub struct Services {
     /// The memory that calls may hold.
     pub account: Account,
+    /// Text of a reply to a call that does not say how much it wants.
+    pub reply_bytes: usize,
+    /// The same of a command's output, which has a cap of its own.
+    pub shown_output_bytes: usize,
     /// Decides about every path.
     pub policy: Policy,
     /// Keeps what calls change, so that it can be undone; or why nothing is kept.

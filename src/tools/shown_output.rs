@@ -2,7 +2,7 @@
 
 use super::Context;
 use crate::exec::Captured;
-use crate::limits::BYTES_PER_TOKEN;
+use crate::limits::{FOLDED_LINE_BYTES, SMALL_MESSAGE_BYTES};
 
 /// One output.
 #[derive(Debug)]
@@ -14,25 +14,29 @@ pub struct ShownOutput {
     pub log: Option<String>,
 }
 
-/// How much a reply may show, in bytes.
-pub fn most_bytes(max_tokens: Option<u64>) -> usize {
-    let bytes = |tokens| usize::try_from(tokens).unwrap_or(usize::MAX).saturating_mul(BYTES_PER_TOKEN);
-    max_tokens.map_or(usize::MAX, bytes)
-}
-
 /// One stream folded, and cut in the middle if it is longer than `most` bytes all the same.
 pub fn folded(context: &Context<'_>, tool: &str, (name, stream): (&str, &Captured), most: usize) -> ShownOutput {
-    shown(context, tool, (name, stream), stream.folded(), most)
+    shown(context, tool, (name, stream), shorter(context, stream), most)
 }
 
 /// Standard output folded, and standard error as it is. Together they have at most `most` bytes, of which half is for standard error.
 pub fn both(context: &Context<'_>, tool: &str, [stdout, stderr]: [&Captured; 2], most: usize) -> [ShownOutput; 2] {
-    let (output, errors) = (stdout.folded(), stderr.text().into_owned());
+    let (output, errors) = (shorter(context, stdout), stderr.text().into_owned());
     let most_errors = errors.len().min((most / 2).max(most.saturating_sub(output.len())));
     [
         shown(context, tool, ("stdout", stdout), output, most - most_errors),
         shown(context, tool, ("stderr", stderr), errors, most_errors),
     ]
+}
+
+/// Folded, or as it is where there is no memory to fold it.
+fn shorter(context: &Context<'_>, stream: &Captured) -> String {
+    let lines = memchr::memchr_iter(b'\n', &stream.bytes).count();
+    let bytes = stream.bytes.len() * 2 + lines * FOLDED_LINE_BYTES;
+    match (bytes > SMALL_MESSAGE_BYTES).then(|| context.room().take(bytes)).transpose() {
+        Ok(_held) => stream.folded(),
+        Err(_) => stream.text().into_owned(),
+    }
 }
 
 fn shown(

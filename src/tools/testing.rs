@@ -27,6 +27,8 @@ pub struct Reported<R> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Vec<Open<Blocked>>")]
     blocked: Vec<Blocked>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    blocked_more: Option<u64>,
 }
 
 /// What has run.
@@ -94,7 +96,8 @@ impl<R> Ran<R> {
             size: log.bytes.len() as u64,
         }));
         let changed = changed.map(|(_, made)| made);
-        Reply::content(content).with(Reported { report: told(report), changed, blocked: Blocked::among(&denied) })
+        let (blocked, blocked_more) = (Blocked::among(&denied), Blocked::more(&denied));
+        Reply::content(content).with(Reported { report: told(report), changed, blocked, blocked_more })
     }
 }
 

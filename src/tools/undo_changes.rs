@@ -1,17 +1,18 @@
 //! `undo_changes`: what calls have changed is made what it was.
 
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::change_notes::{Names, is_zero, journal, some};
+use super::change_notes::{Counts, Names, is_zero, journal, some};
 use super::python::Open;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::journal::{Change, Ended, Journal, Options, Outcome, Place};
-use crate::limits::MAX_NAMED_CHANGES;
+use crate::limits::{MAX_NAMED_CHANGES, MAX_UNDONE_LINES};
 use crate::policy::{Touch, note};
 
 pub struct UndoChanges;
@@ -152,12 +153,13 @@ fn conflicts(context: &Context<'_>, journal: &Journal, outcome: &Outcome) -> Vec
 
 fn reply(context: &Context<'_>, journal: &Journal, outcome: &Outcome) -> Reply<Open<Output>> {
     let names = Names::new(context.services, journal);
-    let mut undone: Vec<String> =
-        outcome.undone.iter().map(|change| names.undone(change, outcome.number.is_none())).collect();
+    let is_dry = outcome.number.is_none();
+    let mut undone: Vec<String> = outcome.undone.iter().map(|change| names.undone(change, is_dry)).collect();
     let mut conflicts = conflicts(context, journal, outcome);
+    let told = if undone.len() > MAX_UNDONE_LINES { by_directory(&names, outcome) } else { undone.join("\n") };
     let text = match outcome.number {
-        Some(number) => format!("{}\n[undone; this is call {number}, which can be undone too]", limited(&undone)),
-        None if conflicts.is_empty() => format!("{}\n[dry run: nothing was undone]", limited(&undone)),
+        Some(number) => format!("{told}\n[undone; this is call {number}, which can be undone too]"),
+        None if conflicts.is_empty() => format!("{told}\n[dry run: nothing was undone]"),
         None => format!("[nothing would be undone, since not all is as the calls left it]\n{}", limited(&conflicts)),
     };
     let count = undone.len().max(conflicts.len());
@@ -165,6 +167,18 @@ fn reply(context: &Context<'_>, journal: &Journal, outcome: &Outcome) -> Reply<O
     conflicts.truncate(MAX_NAMED_CHANGES);
     let more = count.saturating_sub(MAX_NAMED_CHANGES);
     Reply::text(text.trim_start()).with(Open(Output { call: outcome.number, undone, conflicts, more }))
+}
+
+/// How much was undone below each directory of the project, and in each other directory.
+fn by_directory(names: &Names<'_>, outcome: &Outcome) -> String {
+    let mut all: BTreeMap<String, Counts> = BTreeMap::new();
+    for (place, change) in &outcome.undone {
+        let name = names.place(place);
+        let above = if name.starts_with('/') { name.rsplit_once('/') } else { name.split_once('/') };
+        all.entry(above.map_or(".", |(above, _)| above).to_owned()).or_default().add(change, 1);
+    }
+    let lines: Vec<String> = all.iter().map(|(above, counts)| format!("in {above}: {}", counts.words())).collect();
+    limited(&lines)
 }
 
 fn limited(lines: &[String]) -> String {

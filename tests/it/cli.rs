@@ -306,6 +306,7 @@ fn help_is_what_it_was() {
         ("--command-timeout-secs <SECS>", limits::DEFAULT_COMMAND_TIMEOUT_SECS),
         ("--max-command-timeout-secs <SECS>", limits::MAX_COMMAND_TIMEOUT_SECS),
         ("--output-cap-bytes <BYTES>", limits::OUTPUT_CAP_BYTES as u64),
+        ("--reply-tokens <TOKENS>", limits::REPLY_TOKENS),
     ];
     for (flag, default) in defaults {
         let (_, rest) = whole.split_once(&format!("      {flag}\n")).unwrap();

@@ -23,6 +23,7 @@
 //! | `python` | Python sessions |
 //! | `memory` | what many calls hold together, and who waits for it |
 //! | `laws` | property tests over arbitrary input; their bodies are in `tests/laws`, which `fuzz/` shares |
+//! | `setup` | what a person does once: the entries of clients, the look at the machine |
 //! | `telemetry` | spans of requests, as a collector gets them |
 //! | `testrun` | running tests and checking types: which runner, how it is run, what it says, its log |
 //! | `undo` | what calls have changed, made what it was |
@@ -56,6 +57,7 @@ mod python;
 mod readme;
 mod residents;
 mod schema;
+mod setup;
 mod telemetry;
 mod testrun;
 mod tree;

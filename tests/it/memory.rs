@@ -35,7 +35,8 @@ fn is_within(pid: Pid) {
 fn server(tree: &Tree) -> Server {
     let allow = format!("{}:rw", tree.text("work"));
     let memory = MEMORY_MIB.to_string();
-    Server::open(tree, "2025-11-25", &["--allow", &allow, "--tools", "files", "--memory-mib", &memory])
+    let flags = ["--allow", &allow, "--tools", "files", "--memory-mib", &memory, "--reply-tokens", "0"];
+    Server::open(tree, "2025-11-25", &flags)
 }
 
 /// A file that takes no place on the disk.

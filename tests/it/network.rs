@@ -198,6 +198,18 @@ fn every_tool_that_runs_programs_says_what_was_blocked() {
         assert_eq!(said.result()["structuredContent"]["blocked"], data(3));
         let again = server.call("run_python_code", json!({"code": "connect('api.example.com', 80)"}));
         assert!(!again.whole().contains("blocked"), "{}", again.whole());
+        let all = "from connect import connect; [connect('example.org', port) for port in range(100, 120)]";
+        let said = server.call("execute_command", json!({"command": format!("python3 -c \"{all}\"")}));
+        let data = &said.result()["structuredContent"];
+        assert_eq!((data["blocked"].as_array().unwrap().len(), &data["blockedMore"]), (16, &json!(4)));
+        assert!(said.text().contains("\n[blocked: 4 more, at other places]\n"), "{}", said.text());
+        let said = server.call("execute_command", json!({"command": "echo $PIP_RETRIES $CARGO_NET_RETRY"}));
+        assert!(said.text().starts_with("1 1"), "{}", said.text());
+        let listed = server.call("list_allowed_directories", json!({}));
+        let rules: Vec<String> = RULES.chunks(2).map(|flag| flag.join(" ")).collect();
+        let text = listed.result()["content"][1]["text"].as_str().unwrap();
+        assert!(text.ends_with(&format!(" They are {}.]", rules.join(", "))), "{text}");
+        assert_eq!(listed.result()["structuredContent"]["sandbox"]["network"], rules.join(", "));
         tree.file("work/ask.py", ASK);
         let line = "python3 ask.py api.example.com=api.example.com; python3 connect.py example.org 4";
         let said = server.call("keploy_mock_record", json!({"command": line}));

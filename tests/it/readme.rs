@@ -31,10 +31,7 @@ macro_rules! blocks {
 blocks! {
     the_first_command: "sh" "cargo run",
     the_second_command: "sh" "sh tests/run.sh",
-    claude_code: "sh" "claude mcp add",
-    claude_desktop_and_cursor: "json" "{\"mcpServers\"",
-    vs_code: "json" "{\"servers\"",
-    codex: "toml" "[mcp_servers.replay]",
+    clients: "sh" "replay setup",
     python_sdk: "python" "import anyio",
     files: "console" "$ printf 'fn area",
     undo: "console" "$ replay call execute_command",
@@ -72,11 +69,10 @@ fn every_block_is_done() {
     }
 }
 
-/// A tree in which `bin/` has this program, and a `claude` that says what it was given.
+/// A tree in which `bin/` has this program.
 fn stage() -> Tree {
     let tree = Tree::new();
-    tree.file("bin/claude", "#!/bin/sh\nprintf '%s\\n' \"$@\"\n").link(REPLAY, "bin/replay");
-    std::fs::set_permissions(tree.path("bin/claude"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    tree.dir("bin").link(REPLAY, "bin/replay");
     tree
 }
 
@@ -114,53 +110,28 @@ fn the_second_command(block: &str) {
 }
 
 /// Starts what a client would start, and asks which directories are allowed.
-fn serves(tree: &Tree, command: &str, arguments: &[String], writable: bool) -> Server {
-    assert_eq!(command, "replay");
-    let places = ["/home/me/project", "${workspaceFolder}"];
-    let root = tree.root().to_str().unwrap();
-    let arguments: Vec<String> = arguments
-        .iter()
-        .map(|text| places.iter().fold(text.clone(), |text, place| text.replace(place, root)))
-        .collect();
-    let line: Vec<&str> = std::iter::once(REPLAY).chain(arguments.iter().map(String::as_str)).collect();
+fn serves(tree: &Tree, command: &str, arguments: &[String], expected: &Value) -> Server {
+    let command = if command == "replay" { REPLAY } else { command };
+    let line: Vec<&str> = std::iter::once(command).chain(arguments.iter().map(String::as_str)).collect();
     let mut server = Server::start_program(tree, &line, &[]).opened(REVISION);
     let listed = server.call("list_allowed_directories", json!({})).result()["structuredContent"].clone();
-    assert_eq!(listed["directories"], json!([{"path": root, "writable": writable}]));
+    assert_eq!(listed["directories"], json!([expected]));
     server
 }
 
-fn from_json(server: &Value) {
-    let arguments: Vec<String> = serde_json::from_value(server["args"].clone()).unwrap();
-    serves(&Tree::new(), server["command"].as_str().unwrap(), &arguments, true);
-}
-
-fn claude_code(block: &str) {
+fn clients(block: &str) {
     let tree = stage();
     tree.dir("project");
-    let ended = shell(&tree, "project", block);
-    let words: Vec<String> = ended.out.lines().map(str::to_owned).collect();
-    assert_eq!(words[..4], ["mcp", "add", "replay", "--"]);
-    let project = Tree::new();
-    let place = |word: &String| word.replace(&tree.text("project"), project.root().to_str().unwrap());
-    serves(&project, &words[4], &words[5..].iter().map(place).collect::<Vec<_>>(), true);
-}
-
-fn claude_desktop_and_cursor(block: &str) {
-    from_json(&serde_json::from_str::<Value>(block).unwrap()["mcpServers"]["replay"]);
-}
-
-fn vs_code(block: &str) {
-    let server = &serde_json::from_str::<Value>(block).unwrap()["servers"]["replay"];
-    assert_eq!(server["type"], "stdio");
-    from_json(server);
-}
-
-/// Strings and lists of strings are written in TOML as in JSON.
-fn codex(block: &str) {
-    let pairs = block.lines().skip(1).map(|line| line.split_once(" = ").unwrap());
-    let server: serde_json::Map<String, Value> =
-        pairs.map(|(key, value)| (key.to_owned(), serde_json::from_str(value).unwrap())).collect();
-    from_json(&Value::Object(server));
+    let lines: Vec<&str> = block.lines().collect();
+    let [setup, doctor] = lines[..] else { panic!("{lines:?}") };
+    let written = shell(&tree, "project", setup);
+    assert_eq!(written.status, 0, "{}", written.out);
+    let entry = serde_json::from_str::<Value>(&tree.read("project/.mcp.json")).unwrap()["mcpServers"]["replay"].clone();
+    let arguments: Vec<String> = serde_json::from_value(entry["args"].clone()).unwrap();
+    let expected = json!({"path": tree.text("project"), "writable": true});
+    serves(&tree, entry["command"].as_str().unwrap(), &arguments, &expected);
+    let told = shell(&tree, "project", doctor).out;
+    assert!(told.contains(&format!("{} starts ", tree.text("project/.mcp.json"))), "{told}");
 }
 
 /// `tests/clients/python_client.py` runs it with the SDK.
@@ -172,7 +143,8 @@ fn python_sdk(block: &str) {
     let arguments: Vec<String> = serde_json::from_value(between("args=", ")")).unwrap();
     let tree = Tree::new();
     tree.file("a.txt", "TODO: rest\nTODO: sleep\n");
-    let mut server = serves(&tree, between("command=", ", args").as_str().unwrap(), &arguments, false);
+    let expected = json!({"path": tree.root(), "writable": false});
+    let mut server = serves(&tree, between("command=", ", args").as_str().unwrap(), &arguments, &expected);
     let found = server.call("grep_files", between("\"grep_files\", ", "))")).text();
     let file = tree.text("a.txt");
     assert_eq!(found, format!("{file}:1:TODO: rest\n{file}:2:TODO: sleep\n[2 matches]"));

@@ -4,6 +4,7 @@
 //! A panic inside a tool cannot be caused from outside: the server's own tests hold that it costs one request.
 
 mod background;
+mod bounded;
 mod folded;
 mod gone;
 mod revisions;

@@ -17,7 +17,10 @@ use crate::gate::Learned;
 
 pub fn learn(options: Options, out: Option<&Path>, program: &[OsString]) -> Result<ExitCode> {
     // Before the program runs for minutes.
-    let file = out.map(|path| File::create(path).with_context(|| format!("--out `{}`", path.display()))).transpose()?;
+    let file = out
+        .filter(|path| *path != Path::new("-"))
+        .map(|path| File::create(path).with_context(|| format!("--out `{}`", path.display())))
+        .transpose()?;
     let learned = Arc::new(Learned::default());
     let status = run_program(&Config::for_learning(options, Arc::clone(&learned))?, program)?;
     let mut err = io::stderr();

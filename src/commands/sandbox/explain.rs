@@ -26,13 +26,7 @@ pub fn explain(options: &Options) -> Result<String> {
         (Path::new(""), commands.cache.as_ref()),
     )?;
     let protected: Vec<&Path> = policy.protected_by_operator().collect();
-    let uname = rustix::system::uname();
-    let kernel = format!(
-        "{} {} ({})",
-        uname.sysname().to_string_lossy(),
-        uname.release().to_string_lossy(),
-        uname.machine().to_string_lossy()
-    );
+    let kernel = kernel();
     let asked = config.sandbox.asked(&protected);
     let protected = protected_paths(policy);
     let why = Why { kernel: &kernel, system: &config.sandbox.system, protected: &protected, asked };
@@ -50,6 +44,14 @@ pub fn explain(options: &Options) -> Result<String> {
         text.push_str("  git repositories that lie deep, or after many directories, have not been looked for\n");
     }
     Ok(text)
+}
+
+/// Name, release and machine of the kernel.
+pub fn kernel() -> String {
+    let uname = rustix::system::uname();
+    let [name, release, machine] =
+        [uname.sysname(), uname.release(), uname.machine()].map(|part| part.to_string_lossy());
+    format!("{name} {release} ({machine})")
 }
 
 /// What is read-only by itself, and what was found in git repositories.

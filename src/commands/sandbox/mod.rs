@@ -12,6 +12,8 @@ use anyhow::{Context as _, Result, bail};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 
+pub use explain::kernel;
+
 use super::process::{catch_signals, exit_status, logging, print, status, unseen};
 use crate::cli::{Options, SandboxAction};
 use crate::compose::alone;
@@ -111,10 +113,8 @@ pub fn run_program(config: &Config, program: &[OsString]) -> Result<u8> {
         match job.next_event()? {
             News::Said(Event::Ended { exit, denied, .. }, _) => {
                 // Nobody may be reading stderr.
-                for denied in &denied {
-                    if let Denied::Blocked(blocked) = denied {
-                        let _ = writeln!(io::stderr(), "replay: {blocked}");
-                    }
+                for blocked in denied.iter().filter_map(Denied::blocked_in_words) {
+                    let _ = writeln!(io::stderr(), "replay: {blocked}");
                 }
                 let _ = unseen(services, exit, false).map(|hint| writeln!(io::stderr(), "replay: {hint}"));
                 return Ok(exit_status(exit));

@@ -40,6 +40,7 @@ pub fn probe(mut options: Options) -> Result<(String, bool)> {
         tier: commands.standing.tier.unwrap_or(Tier::Off),
         network: commands.standing.effective_network(),
         root: rustix::process::geteuid().is_root(),
+        landlock: commands.standing.landlock_abi.is_some(),
     };
     let root = server.services().policy.project().context("the battery has no directory")?;
     let dir = place_of(root)?;

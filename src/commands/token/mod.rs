@@ -57,7 +57,7 @@ fn now() -> String {
 /// A new token, and the line for the file below it, unless that is in the file already.
 fn new_token(asked: &NewToken) -> Result<String> {
     let token = random_token()?;
-    let own = asked.own.iter().map(|own| own_directory(own)).collect::<Result<Vec<_>>>()?;
+    let own = asked.own.iter().map(|own| own_directory("--own", own)).collect::<Result<Vec<_>>>()?;
     let names = asked.own_tools.iter().filter_map(ToolsetArg::to_possible_value);
     let entry = TokenEntry {
         made: Some(now()),

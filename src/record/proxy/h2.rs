@@ -8,11 +8,13 @@ use bytes::Bytes;
 use h2::client::SendRequest;
 use h2::server::SendResponse;
 use h2::{Reason, RecvStream, SendStream};
-use http::{HeaderMap, Request, Response};
+use http::{HeaderMap, Request, Response, Uri};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
+use super::Note;
 use super::context::Context;
+use super::opened::head_bytes;
 use super::stream::Stream;
 use crate::budget::Share;
 use crate::limits::{
@@ -31,23 +33,36 @@ pub struct Body {
     pub whole: bool,
     /// Whether its receiver left before that.
     pub cut_off: bool,
-    /// What it takes of the budget.
+    /// Bytes of the head before it.
+    head: usize,
+    /// What both take of the budget.
     held: Share,
 }
 
 impl Body {
     pub fn new(context: &Context) -> Self {
         let held = context.shared.share();
-        Self { bytes: Vec::new(), trailers: HeaderMap::new(), too_long: false, whole: false, cut_off: false, held }
+        let (bytes, trailers) = (Vec::new(), HeaderMap::new());
+        Self { bytes, trailers, too_long: false, whole: false, cut_off: false, head: 0, held }
+    }
+
+    /// Counts the head, which is here already: `false`, which is told, if there is no memory for it.
+    pub fn counts_head(&mut self, context: &Context, target: &Uri, fields: &HeaderMap) -> bool {
+        self.head = head_bytes(target, fields);
+        let fits = self.held.try_cover(self.head);
+        if !fits {
+            context.shared.note(Note::Crowded);
+        }
+        fits
     }
 
     /// Keeps a piece, if there is memory for it.
     pub fn push(&mut self, piece: &[u8]) {
         let length = self.bytes.len() + piece.len();
-        if length > MAX_RECORDED_BODY_BYTES || !self.too_long && !self.held.try_cover(length) {
+        if length > MAX_RECORDED_BODY_BYTES || !self.too_long && !self.held.try_cover(self.head + length) {
             self.too_long = true;
             self.bytes = Vec::new();
-            self.held.shrink(0);
+            self.held.shrink(self.head);
         } else if !self.too_long {
             self.bytes.extend_from_slice(piece);
         }
@@ -128,6 +143,10 @@ async fn stream(
     send: SendRequest<Bytes>,
 ) {
     let sent_at = SystemTime::now();
+    let mut question = Body::new(&context);
+    if !question.counts_head(&context, request.uri(), request.headers()) {
+        return respond.send_reset(Reason::REFUSED_STREAM);
+    }
     let (parts, body) = request.into_parts();
     let ends = body.is_end_stream();
     let sending = async { send.ready().await?.send_request(Request::from_parts(parts.clone(), ()), ends) };
@@ -135,7 +154,7 @@ async fn stream(
         Ok(sent) => sent,
         Err(error) => return respond.send_reset(error.reason().unwrap_or(Reason::REFUSED_STREAM)),
     };
-    let mut question = Body { whole: ends, ..Body::new(&context) };
+    question.whole = ends;
     let mut answer = Body::new(&context);
     let answered = {
         let asking = async {
@@ -143,7 +162,7 @@ async fn stream(
                 pump(body, up, &mut question, true).await;
             }
         };
-        let answering = answer_stream(response, &mut respond, &mut answer);
+        let answering = answer_stream(&context, response, &mut respond, &mut answer);
         tokio::pin!(asking, answering);
         let mut asked = false;
         let answered = loop {
@@ -172,6 +191,7 @@ async fn stream(
 
 /// Passes an answer on; its head, if one came.
 async fn answer_stream(
+    context: &Context,
     response: h2::client::ResponseFuture,
     respond: &mut SendResponse<Bytes>,
     kept: &mut Body,
@@ -186,6 +206,10 @@ async fn answer_stream(
     };
     let failed = |error: h2::Error| respond.send_reset(error.reason().unwrap_or(Reason::INTERNAL_ERROR));
     let (head, body) = response.map_err(failed).ok()?.into_parts();
+    if !kept.counts_head(context, &Uri::default(), &head.headers) {
+        respond.send_reset(Reason::ENHANCE_YOUR_CALM);
+        return None;
+    }
     let ends = body.is_end_stream();
     let down = respond.send_response(Response::from_parts(head.clone(), ()), ends).ok()?;
     if ends {

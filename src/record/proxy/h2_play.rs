@@ -57,9 +57,13 @@ async fn stream(
     real: Beyond,
 ) {
     let now = SystemTime::now();
+    let mut kept = Body::new(&context);
+    if !kept.counts_head(&context, request.uri(), request.headers()) {
+        return respond.send_reset(Reason::REFUSED_STREAM);
+    }
     let (parts, body) = request.into_parts();
     let target = &context.link.target;
-    let body = match read(&context, body).await {
+    let body = match read(kept, body).await {
         Ok(body) => body,
         Err(None) => return,
         Err(Some(reason)) => {
@@ -112,8 +116,7 @@ async fn comes_to(context: &Context, replay: &Replay, found: &Exchange, respond:
 }
 
 /// A whole body, or why it cannot be read; nothing if its sender took it back.
-async fn read(context: &Context, mut body: RecvStream) -> Result<Body, Option<&'static str>> {
-    let mut kept = Body::new(context);
+async fn read(mut kept: Body, mut body: RecvStream) -> Result<Body, Option<&'static str>> {
     let patience = Duration::from_millis(PLAYED_BODY_MS);
     let waits = |_| Some("a request that waits for an answer before it ends");
     while let Some(data) = timeout(patience, body.data()).await.map_err(waits)? {
@@ -240,7 +243,7 @@ async fn beyond(
         up.send_data(Bytes::new(), true).map_err(io::Error::other)?;
     }
     let (head, body) = response.await.map_err(io::Error::other)?.into_parts();
-    let body = read(context, body)
+    let body = read(Body::new(context), body)
         .await
         .map_err(|why| io::Error::other(if why == Some(TOO_LONG) { TOO_LONG } else { "the answer broke off" }))?;
     let response = response_of(&head, body);

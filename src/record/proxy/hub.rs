@@ -361,9 +361,7 @@ impl Hub {
         self.wires.dial(to, Box::new(move |dialed| drop(tell.send(dialed))));
         let socket = told.await.map_err(|_| io::Error::from(io::ErrorKind::NotConnected))??;
         drop(place);
-        let socket = std::net::TcpStream::from(socket);
-        socket.set_nonblocking(true)?;
-        let stream = TcpStream::from_std(socket)?;
+        let stream = TcpStream::from_std(socket.into())?;
         // On this machine it mostly is connected by now.
         if stream.peer_addr().is_err() {
             // connect(2): that it can be written to says that it is decided, and the error says how.

@@ -104,7 +104,7 @@ pub trait Wires: Send + Sync + 'static {
     }
     /// The connection of this number may be made, or fails with this number of errno(3).
     fn decide(&self, _key: u64, _errno: Option<i32>) {}
-    /// Has `done` be told a TCP connection to there, which may still be on its way; or why nobody may call there. At once, or
+    /// Has `done` be told a TCP connection to there, which does not block and may still be on its way; or why nobody may call there. At once, or
     /// from another thread.
     fn dial(&self, to: SocketAddr, done: Dialed);
     /// The real addresses of a name. `NotFound` says that there is no such name.

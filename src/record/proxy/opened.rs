@@ -267,10 +267,10 @@ fn ending(context: &Context, opened: &Opened, ended: hyper::Result<()>) -> io::R
     }
 }
 
-/// About what the head of a request takes in memory, in bytes.
-pub(super) fn head_bytes<T>(request: &Request<T>) -> usize {
-    let fields = request.headers().iter().map(|(name, value)| name.as_str().len() + value.len() + HTTP_FIELD_BYTES);
-    request.uri().path().len() + request.uri().query().map_or(0, str::len) + fields.sum::<usize>()
+/// About what a head takes in memory, in bytes.
+pub(super) fn head_bytes(target: &Uri, fields: &HeaderMap) -> usize {
+    let fields = fields.iter().map(|(name, value)| name.as_str().len() + value.len() + HTTP_FIELD_BYTES);
+    target.path().len() + target.query().map_or(0, str::len) + fields.sum::<usize>()
 }
 
 impl Sender {
@@ -298,7 +298,8 @@ impl Opened {
         self.shared.trusts(&self.target);
         let mut held = self.shared.share();
         // On HTTP/2 there are many at once, each with a head that is here already.
-        if request.version() == Version::HTTP_2 && held.try_grow(head_bytes(&request)).is_err() {
+        if request.version() == Version::HTTP_2 && held.try_grow(head_bytes(request.uri(), request.headers())).is_err()
+        {
             let refusal = Refusal("more requests at once than --memory-mib leaves room for".to_owned());
             return Ok(refusal.into_answer(StatusCode::SERVICE_UNAVAILABLE));
         }

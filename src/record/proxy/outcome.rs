@@ -32,7 +32,7 @@ pub enum Note {
     Lost { what: String },
     /// The recording is full: what came then passed and was not kept.
     Full,
-    /// Connections waited for memory.
+    /// Connections waited for memory, or requests of HTTP/2 were refused for want of it.
     Crowded,
     /// Connections were refused: there were as many at once as this process has descriptors for, about so many.
     Many(usize),
@@ -68,7 +68,10 @@ impl fmt::Display for Note {
                 MAX_RECORDING_BYTES >> 20
             ),
             Self::Crowded => {
-                write!(formatter, "connections waited for memory: more at once than --memory-mib leaves room for")
+                write!(
+                    formatter,
+                    "connections waited for memory, or requests were refused: more at once than --memory-mib leaves room for"
+                )
             }
             Self::Many(most) => write!(
                 formatter,

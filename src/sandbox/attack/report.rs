@@ -34,6 +34,9 @@ pub(in crate::sandbox) const LANDLOCK_GAPS: [&str; 11] = [
 /// The same, where commands run as root: /proc cannot be given in parts without a mount.
 pub(super) const LANDLOCK_ROOT_GAPS: &[&str] = &["memory of the machine"];
 
+/// Their supervisor is root as well, and before Linux 5.14 only Landlock asks who looks.
+pub(super) const ROOT_GAPS_WITHOUT_LANDLOCK: &[&str] = &["descriptor information of others"];
+
 /// What gets through because the operator gave the network of the machine.
 pub(super) const HOST_NETWORK: &[&str] = &[
     "TCP",
@@ -59,6 +62,8 @@ pub struct Promise {
     pub network: Network,
     /// Whether they run as root.
     pub root: bool,
+    /// Whether Landlock holds them, too.
+    pub landlock: bool,
 }
 
 impl Promise {
@@ -67,6 +72,7 @@ impl Promise {
         match self.tier {
             Tier::Off => true,
             Tier::Landlock | Tier::Namespaces if GAPS.contains(&attempt) => true,
+            Tier::Namespaces if !self.landlock && self.root && ROOT_GAPS_WITHOUT_LANDLOCK.contains(&attempt) => true,
             Tier::Landlock if LANDLOCK_GAPS.contains(&attempt) => true,
             Tier::Landlock if self.root && LANDLOCK_ROOT_GAPS.contains(&attempt) => true,
             Tier::Landlock | Tier::Namespaces => self.network == Network::Host && HOST_NETWORK.contains(&attempt),

@@ -19,8 +19,8 @@ use super::attributes::attributes;
 use crate::limits::DRY_RUN_FILES;
 use crate::mounts::{self, Mount};
 use crate::sandbox::fault::{Fault, Step};
-use crate::sandbox::hidden_paths::{MEANWHILE, mount_of};
-use crate::sandbox::mount::{file_system, no_devices};
+use crate::sandbox::hidden_paths::MEANWHILE;
+use crate::sandbox::mount::{file_system, mount_of, no_devices};
 
 /// One of them. The handles lead past what else is mounted there.
 #[derive(Debug)]

@@ -15,7 +15,7 @@ use super::answer::{Answer, Deed, Halt, errno_of};
 use super::call::Room;
 use super::descriptor::Kind;
 use super::destinations::Destination;
-use super::messages::{Flow, Mark, ProgramName, Told, Wanted};
+use super::messages::{Flow, Mark, Told, Wanted};
 use super::own_ports::{Holder, Protocol};
 use crate::sandbox::caller_memory::CallerMemory;
 use crate::sandbox::sys::sockets::bind_with_port;
@@ -63,7 +63,7 @@ impl Interceptor {
             return Ok(self.connect_to(socket, to)?);
         }
         let (mark, via) = self.way(&socket, six)?;
-        let flow = Told::Flow(Flow { mark, to: real, by: ProgramName::of(holder.pid) });
+        let flow = Told::Flow(Flow { mark, to: real, by: self.last_name.of(holder.pid) });
         self.channel.say(&self.epoll, flow, None).map_err(|_| Errno::NETUNREACH)?;
         self.counts.flows += 1;
         self.destinations.note(&socket, Destination::Led { to, via });

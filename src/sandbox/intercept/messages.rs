@@ -4,9 +4,9 @@
 
 use std::fmt::{self, Write as _};
 use std::fs::File;
-use std::io::Read as _;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::FileExt as _;
 
 use serde::{Deserialize, Serialize};
 
@@ -71,16 +71,27 @@ pub struct Datagrams {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ProgramName([u8; 16]);
 
-impl ProgramName {
-    /// That of a thread.
-    pub(super) fn of(pid: u32) -> Self {
-        #[expect(clippy::disallowed_methods, reason = "a file of the kernel")]
-        let file = File::open(format!("/proc/{pid}/comm"));
+/// Where the thread that called last says its name; to open that takes longer than to read it.
+#[derive(Debug, Default)]
+pub(super) struct LastName(Option<(u32, File)>);
+
+impl LastName {
+    /// The name of a thread.
+    pub(super) fn of(&mut self, pid: u32) -> ProgramName {
         let mut name = [0; 16];
-        let got = file.and_then(|mut file| file.read(&mut name)).unwrap_or(0);
+        let mut read = |file: &File| file.read_at(&mut name, 0).ok();
+        // Of one that has ended nothing can be read, and another one may have its number.
+        let again = self.0.as_ref().filter(|(known, _)| *known == pid).and_then(|(_, file)| read(file));
+        let got = again.or_else(|| {
+            #[expect(clippy::disallowed_methods, reason = "a file of the kernel")]
+            let file = File::open(format!("/proc/{pid}/comm")).ok()?;
+            let got = read(&file);
+            self.0 = Some((pid, file));
+            got
+        });
         // The end of the line.
-        name[got.saturating_sub(1)] = 0;
-        Self(name)
+        name[got.unwrap_or(0).saturating_sub(1)] = 0;
+        ProgramName(name)
     }
 }
 

@@ -76,6 +76,7 @@ pub use descriptor::can_fetch;
 use destinations::Destinations;
 use half_open::HalfOpen;
 use listeners::Listeners;
+use messages::LastName;
 pub use messages::{Counts, Datagrams, Flow, Mark, ProgramName, Told, Wanted};
 use own_ports::{Holder, OwnPorts};
 pub use proxy_socket::ProxySocket;
@@ -113,6 +114,7 @@ pub struct Interceptor {
     relays: Relays,
     own: OwnPorts,
     last_caller: LastCaller,
+    last_name: LastName,
     /// Where descriptors cannot be fetched.
     table: Option<SocketTable>,
     waiting: HashMap<u64, Pending>,
@@ -152,6 +154,7 @@ impl Interceptor {
             relays: Relays::default(),
             own: OwnPorts::default(),
             last_caller: LastCaller::default(),
+            last_name: LastName::default(),
             table: SocketTable::if_needed(rules.strict),
             waiting: HashMap::new(),
             undecided: HashMap::new(),

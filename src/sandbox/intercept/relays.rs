@@ -14,7 +14,7 @@ use super::answer::{Deed, Halt, Pending};
 use super::call::Network;
 use super::connections::takes_four;
 use super::listeners;
-use super::messages::{ProgramName, Told};
+use super::messages::Told;
 use crate::limits::MAX_DATAGRAM_PLACES;
 use crate::sandbox::sys::seccomp::still_valid;
 
@@ -91,7 +91,7 @@ impl Interceptor {
         let (there, at) = listeners::datagrams(self.datagram_network.as_ref(), here)?;
         self.relays.last_token += 1;
         let token = self.relays.last_token;
-        let told = Told::Datagrams { token, to: place, by: ProgramName::of(pid) };
+        let told = Told::Datagrams { token, to: place, by: self.last_name.of(pid) };
         self.channel.say(&self.epoll, told, Some(there)).map_err(|_| Errno::NETUNREACH)?;
         self.relays.by_place.insert((place, is_four), Relay { token, at, is_open: false });
         Ok((token, at, false))

@@ -19,8 +19,9 @@ use super::fault::{Fault, Step};
 use super::kill_scope::each_descendant;
 use super::plan::{Place, PlannedJournal};
 use super::sys::seccomp::Notification;
-use super::wire::Changed;
+use super::wire::{Changed, Denied};
 use crate::journal::{JournalError, Recorder, Root, SKIPPED, Skips, Stat, Store, WhenFull, Writing};
+use crate::limits::MAX_READ_ONLY_TOLD;
 use mutation::{Mutation, Named, decode};
 use place::{Places, Spot, Target, Unplaced, stat_of};
 
@@ -69,7 +70,17 @@ impl Journal {
     pub fn command(&self, title: String, call: Option<u64>) -> CommandJournal<'_> {
         let places = Places::new(Arc::clone(&self.roots));
         let outside_calls = title.clone();
-        CommandJournal { journal: self, title, outside_calls, call, places, recorder: None, caller: None, fault: None }
+        CommandJournal {
+            journal: self,
+            title,
+            outside_calls,
+            call,
+            places,
+            recorder: None,
+            caller: None,
+            fault: None,
+            read_only: Vec::new(),
+        }
     }
 }
 
@@ -94,6 +105,8 @@ pub struct CommandJournal<'a> {
     caller: Option<Caller>,
     /// Why something could not be noted.
     fault: Option<String>,
+    /// What it wanted to change where its mount is read-only, the first ones.
+    read_only: Vec<Denied>,
 }
 
 impl Witness for CommandJournal<'_> {
@@ -157,19 +170,43 @@ impl Note {
 }
 
 impl Note {
+    /// All that it names.
+    fn spots(&self) -> [Option<&Spot>; 2] {
+        match self {
+            Self::Renames(from, to, _) | Self::Links(from, to) => [Some(from), Some(to)],
+            Self::Gains(spot) | Self::Loses(spot) | Self::Metadata(spot) | Self::Content(spot, _) => [Some(spot), None],
+            Self::MetadataOf(_) | Self::ContentOf(_) => [None; 2],
+        }
+    }
+
     /// Looks at all that it names.
     fn look(&self) -> Result<(), Errno> {
-        match self {
-            Self::Renames(from, to, _) | Self::Links(from, to) => from.look().and_then(|_| to.look()).map(drop),
-            Self::Gains(spot) | Self::Loses(spot) | Self::Metadata(spot) | Self::Content(spot, _) => {
-                spot.look().map(drop)
-            }
-            Self::MetadataOf(_) | Self::ContentOf(_) => Ok(()),
-        }
+        self.spots().into_iter().flatten().try_for_each(|spot| spot.look().map(drop))
+    }
+
+    /// What of it the kernel looks for a right to write to: not what a link leads to, and nothing where the name is taken, or there
+    /// is nothing.
+    fn written(&self) -> impl Iterator<Item = &Spot> {
+        self.spots().into_iter().enumerate().filter_map(move |(at, spot)| {
+            let spot = spot?;
+            let is_there = spot.found().is_some();
+            let is_written = match self {
+                Self::Gains(_) => !is_there,
+                Self::Links(..) => at == 1 && !is_there,
+                Self::Renames(..) => at == 1 || is_there,
+                _ => is_there,
+            };
+            is_written.then_some(spot)
+        })
     }
 }
 
 impl CommandJournal<'_> {
+    /// What it wanted to change where its mount is read-only.
+    pub fn take_read_only(&mut self) -> Vec<Denied> {
+        std::mem::take(&mut self.read_only)
+    }
+
     /// Ends the entry; the next one is called `next`, and there is none if that is empty. `None` if nothing of the tree is other than it was, and all was noted.
     pub fn end_entry(&mut self, next: &str) -> Option<Changed> {
         next.clone_into(&mut self.title);
@@ -246,6 +283,12 @@ impl CommandJournal<'_> {
                 return Err(Unnoted::Moved(unplaced(errno)));
             }
         };
+        for path in note.written().filter_map(|spot| self.places.read_only(spot)) {
+            let denied = Denied::ReadOnly(path.as_path().into());
+            if self.read_only.len() < MAX_READ_ONLY_TOLD && !self.read_only.contains(&denied) {
+                self.read_only.push(denied);
+            }
+        }
         self.record(&note).map_err(|error| match error {
             JournalError::Moved { .. } => Unnoted::Moved(error),
             error => Unnoted::Failed(error),

@@ -13,7 +13,7 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2, readlinkat};
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, StatVfsMountFlags, fstatvfs, open, openat2, readlinkat};
 use rustix::io::Errno;
 
 use crate::journal::{At, Id, Root, Stat, stat};
@@ -152,6 +152,15 @@ impl Places {
             path = if target.starts_with(b"/") { target } else { [above, &target].concat() };
         }
         Err(Unplaced::Refused(Errno::LOOP))
+    }
+
+    /// Where a command sees this place, if its mount there is read-only. This process has the mounts of the command.
+    pub(super) fn read_only(&self, spot: &Spot) -> Option<PathBuf> {
+        let above = self.roots[spot.dir.root].shown.join(&spot.dir.path);
+        let path = if spot.name.is_empty() { above.clone() } else { above.join(&spot.name) };
+        let there = if spot.found().is_some() { &path } else { &above };
+        let object = open(there, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty()).ok()?;
+        fstatvfs(&object).ok()?.f_flag.contains(StatVfsMountFlags::RDONLY).then_some(path)
     }
 
     /// The place of what the caller means by an argument of a call.

@@ -6,6 +6,19 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::ptr;
 
+/// Looks names up in /etc/hosts and by DNS alone, if this program is linked statically: what nsswitch.conf(5) names besides are modules
+/// of the system's C library, and a process that holds another version of that dies in them. Called before the first look-up.
+pub fn keep_to_own_sources() {
+    #[cfg(all(target_env = "gnu", target_feature = "crt-static"))]
+    {
+        unsafe extern "C" {
+            fn __nss_configure_lookup(database: *const libc::c_char, sources: *const libc::c_char) -> libc::c_int;
+        }
+        // SAFETY: both are strings with an end, which the function does not keep, and no other thread looks names up meanwhile.
+        unsafe { __nss_configure_lookup(c"hosts".as_ptr(), c"files dns".as_ptr()) };
+    }
+}
+
 /// The addresses of a name, as getaddrinfo(3) finds them, each once. That there is no such name, or none with an address, is
 /// [`io::ErrorKind::NotFound`]; any other failure may be over when it is asked again.
 pub fn addresses(name: &str) -> io::Result<Vec<IpAddr>> {

@@ -162,7 +162,7 @@ fn an_agent_is_told_which_names_were_not_reached() {
     tree.file("work/shop.py", client(&["http://shop.invalid/a".to_owned()]));
     let recorded = said(&server.call("keploy_mock_record", json!({"command": "python3 shop.py"})));
     let network = "commands have a loopback of their own (--network loopback), on which servers of this machine are not; the \
-                   operator can let calls out with --network host";
+                   operator can let calls out with --allow-net";
     assert_eq!(
         (&recorded["message"], &recorded["mockCount"], &recorded["protocols"], &recorded["notes"]),
         (

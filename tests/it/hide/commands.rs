@@ -395,3 +395,24 @@ fn what_git_has_is_told_at_the_start() {
     let told = format!("`{}` is hidden and git has it", tree.text("work/sub/.env"));
     assert!(server.stderr().contains(&told), "{}", server.stderr());
 }
+
+#[test]
+fn no_test_run_and_no_log_has_what_is_hidden_nor_a_directory_in_another_one() {
+    as_each_user(|as_other| {
+        let tree = tree();
+        let inner = tree.text("work/sub");
+        let mut server = start(&tree, as_other, &["--allow", &inner, "--tools", "files,command,tests"]);
+        let report = "<testsuite><testcase name=\"a\" time=\"0\"/></testsuite>";
+        let command = format!("cat .env other-name keys/deep/k.txt sub/.env; cp .env r.xml || echo '{report}' > r.xml");
+        let run = server.call("run_tests", json!({"runner": "junit", "command": command, "report": "r.xml"}));
+        let said = run.whole();
+        assert!(said.contains(SAID) && said.contains("1 passed") && !said.contains(SECRET), "{said}");
+        let uri = "replay://logs/run_tests-1.log";
+        let read = server.request("resources/read", json!({"uri": uri})).whole();
+        assert!(read.contains("Permission denied") && !read.contains(SECRET), "{read}");
+        let page = server.call("read_file", json!({"path": uri})).whole();
+        assert!(page.contains("Permission denied") && !page.contains(SECRET), "{page}");
+        let reads = json!({"runner": "junit", "command": "true", "report": ".env"});
+        assert!(!server.call("run_tests", reads).whole().contains(SECRET));
+    });
+}

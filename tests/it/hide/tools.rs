@@ -77,6 +77,18 @@ fn no_tool_shows_what_is_hidden_and_each_says_so() {
 }
 
 #[test]
+fn a_directory_in_another_one_hides_alike() {
+    let tree = tree();
+    let inner = tree.text("work/sub");
+    let mut server = server(&tree, &["--allow", &inner]);
+    for path in ["sub/.env".to_owned(), format!("{inner}/.env")] {
+        let said = server.call("read_file", json!({"path": path})).failure().unwrap().message;
+        assert!(said.contains(SAID), "{path}: {said}");
+    }
+    assert_eq!(server.call("list_directory", json!({"path": inner})).text(), "[FILE] other.txt");
+}
+
+#[test]
 fn what_gets_a_hidden_name_later_is_hidden_at_once() {
     let tree = tree();
     let mut server = server(&tree, &[]);

@@ -222,7 +222,7 @@ fn a_stream_goes_on_where_it_was_and_tells_a_gap() {
 
 #[test]
 fn long_replies_and_arguments_are_remembered_in_part() {
-    let (tree, server) = stage(&["--rate-limit", "0"]);
+    let (tree, server) = stage(&["--rate-limit", "0", "--reply-tokens", "0"]);
     tree.file("work/long.txt", "0123456789\n".repeat(900_000));
     let path = tree.text("work/long.txt");
     for id in 0..8 {

@@ -55,7 +55,8 @@ fn a_head_that_is_too_large_is_refused() {
 #[test]
 fn clients_that_never_read_hold_up_nobody() {
     // Whoever takes nothing for long is hung up on, and here all are read in the end.
-    let (tree, server) = stage(&["--rate-limit", "0", "--client-timeout-secs", "600", "--memory-mib", "256"]);
+    let (tree, server) =
+        stage(&["--rate-limit", "0", "--client-timeout-secs", "600", "--memory-mib", "256", "--reply-tokens", "0"]);
     tree.file("work/large.txt", "0123456789abcde\n".repeat(500_000));
     let read = call(1, "read_file", &json!({"path": "large.txt"}));
     let mut deaf: Vec<Client> = (0..40)

@@ -52,7 +52,7 @@ fn a_client_that_takes_nothing_is_hung_up_on_while_others_are_served() {
     let (tree, server) = stage(&IMPATIENT);
     // More than all buffers between the two hold.
     tree.file("work/large.txt", "0123456789abcde\n".repeat(600_000));
-    let read = call(1, "read_file", &json!({"path": "large.txt"}));
+    let read = call(1, "read_file", &json!({"path": "large.txt", "limit": 600_000}));
     let mut deaf: Vec<Client> = (0..3)
         .map(|_| {
             let mut client = server.connect().patient();

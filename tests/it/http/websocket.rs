@@ -99,7 +99,7 @@ fn a_connection_is_a_session() {
     assert_eq!(got, reply);
     let long = call(3, "write_file", &json!({"path": "long.txt", "content": "x".repeat(200_000)}));
     assert_eq!(asked(&mut client, &long)["id"], 3);
-    let back = asked(&mut client, &call(4, "read_file", &json!({"path": "long.txt"})));
+    let back = asked(&mut client, &call(4, "read_file", &json!({"path": "long.txt", "maxTokens": 100_000})));
     assert_eq!(back["result"]["content"][0]["text"].as_str().unwrap().len(), 200_000);
     assert_eq!(asked(&mut client, &json!([request(5, "ping", &json!({}))]))["error"]["code"], -32600);
     send(&mut client, 0x81, b"{");

@@ -62,7 +62,7 @@ fn code_that_raises_is_a_result_that_says_where() {
                 (create_session with `python`, such as .venv/bin/python), or give install_packages a wheel or a source tree";
     assert_eq!(ran["notes"], json!([note]));
     let ran = run(&mut server, "raise OSError(101, 'Network is unreachable')");
-    assert!(ran["notes"][0].as_str().unwrap().contains("--network host"), "{ran}");
+    assert!(ran["notes"][0].as_str().unwrap().contains("--allow-net"), "{ran}");
     assert_eq!(result(&mut server, "import sys; sys.exit(0)"), "None");
 }
 
@@ -119,7 +119,7 @@ const FIGURE: &str = "class Figure:\n  stale = True\n  def savefig(self, file, *
 const PYPLOT: &str = "import inspect\nfrom .figure import Figure\nopened = {}\ndef show(): pass\ndef get_fignums(): return list(opened)\n\
     def figure(number): return opened[number]\ndef close(figure):\n  for number in [n for n, f in opened.items() if f is figure]: del opened[number]\n\
     def subplots():\n  show.__signature__ = inspect.signature(close)\n  opened[len(opened) + 1] = figure = Figure()\n  return figure, None\n";
-/// What of IPython.
+/// What of `IPython`.
 const IPYTHON: &str = "def display(*_): print('not here')\n";
 
 #[test]

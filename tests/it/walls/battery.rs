@@ -116,7 +116,7 @@ fn known_broken(tier: Tier) -> Vec<&'static str> {
 #[test]
 fn what_gets_through_is_what_is_promised() {
     everywhere(|setting| {
-        let promise = Promise { tier: setting.tier, network: Network::Loopback, root: setting.root() };
+        let promise = Promise { tier: setting.tier, network: Network::Loopback, root: setting.root(), landlock: true };
         let report = run(setting, promise.network);
         let text = report.text(promise);
         assert_eq!(report.through(), expected(setting), "{setting:?}\n{text}");
@@ -134,7 +134,7 @@ fn without_a_network_and_with_the_system_s() {
         let none = run(setting, Network::None);
         assert_eq!((none.through(), none.damage.clone()), (expected(setting), Vec::new()), "{setting:?}");
         assert_ne!(none.controls.get("loopback"), Some(&Outcome::Through(String::new())));
-        let promise = Promise { tier: setting.tier, network: Network::Host, root: setting.root() };
+        let promise = Promise { tier: setting.tier, network: Network::Host, root: setting.root(), landlock: true };
         let host = run(setting, Network::Host);
         assert_eq!(host.faults(promise), Vec::<String>::new(), "{setting:?}\n{}", host.text(promise));
         // That attempts reach what they aim at is shown by those that may.
@@ -177,7 +177,7 @@ fn without_walls_the_battery_gets_through() {
     {
         assert!(damage.contains(wanted), "no `{wanted}` in {damage}");
     }
-    let said = report.text(Promise { tier: Tier::Namespaces, network: Network::Loopback, root: false });
+    let said = report.text(Promise { tier: Tier::Namespaces, network: Network::Loopback, root: false, landlock: true });
     assert!(said.ends_with("NOT everything held\n"), "{said}");
 }
 

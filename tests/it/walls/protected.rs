@@ -88,6 +88,40 @@ fn await_none(walls: &mut Walls, name: &str) {
 }
 
 #[test]
+fn a_command_that_failed_hears_what_it_cannot_change() {
+    with_keys(|walls| {
+        // Who sees it is who keeps what can be undone, and another user has no place for that here.
+        if !walls.setting.root() {
+            return;
+        }
+        let note = format!("[commands cannot change `{}`: it is protected,", walls.tree.text("work/a/keys"));
+        for command in ["echo x > a/keys", "rm a/keys", "echo x > new2; mv -f new2 a/keys", "chmod 600 a/keys"] {
+            let ran = walls.sh(command);
+            assert_eq!(ran.text.matches(&note).count(), 1, "{:?}: {command}: {ran:?}", walls.setting);
+        }
+        // Neither of one that worked, nor of what it may change.
+        for command in ["echo x > a/keys; true", "mkdir -p a; echo x > x; rm x; cat a/keys > /dev/null; false"] {
+            let ran = walls.sh(command);
+            assert!(!ran.text.contains("cannot change"), "{:?}: {command}: {ran:?}", walls.setting);
+        }
+        walls.end();
+    });
+    with_tree(
+        |tree| {
+            tree.file("work/.git/hooks/old", "");
+        },
+        |walls| {
+            if !walls.setting.root() {
+                return;
+            }
+            let hook = walls.tree.text("work/.git/hooks/pre-commit");
+            let ran = walls.sh("echo x > .git/hooks/pre-commit");
+            assert!(ran.text.contains(&format!("cannot change `{hook}`")), "{:?}: {ran:?}", walls.setting);
+        },
+    );
+}
+
+#[test]
 fn a_directory_above_cannot_be_moved_and_the_path_with_it() {
     with_keys(|walls| {
         walls.fails("mv a b");

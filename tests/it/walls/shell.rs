@@ -12,6 +12,18 @@ use serde_json::json;
 use super::{SECRET, Walls, everywhere, fresh_tag, installed, launcher, ran, tagged};
 
 #[test]
+fn git_waits_for_no_editor() {
+    everywhere(|setting| {
+        let mut walls = Walls::start(setting, &[], &[]);
+        walls.works("git init -q project");
+        let ran = walls.sh("cd project && git -c user.name=a -c user.email=b commit --allow-empty");
+        assert_eq!(ran.code, 1, "{setting:?}: {ran:?}");
+        assert!(ran.stderr.contains("commands have no editor: give the text with -m, -F or --no-edit, or"), "{ran:?}");
+        walls.end();
+    });
+}
+
+#[test]
 fn e79_reading_outside() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &[], &[]);

@@ -169,7 +169,7 @@ fn a_batch_that_asks_for_too_much_is_answered_in_part() {
     let (tree, mut server) = opened("2025-03-26");
     tree.file("work/large", "x".repeat(10 * 1024 * 1024));
     let read = |id: u32| {
-        let call = json!({"name": "read_file", "arguments": {"path": tree.text("work/large")}});
+        let call = json!({"name": "read_file", "arguments": {"path": tree.text("work/large"), "maxTokens": 4_000_000}});
         json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": call})
     };
     server.send_raw(&Value::Array((0..9).map(read).collect()).to_string());

@@ -3,9 +3,11 @@ use http::{HeaderMap, Request, Response, StatusCode};
 use rustls_pki_types::ServerName;
 use tokio::sync::oneshot;
 
+use super::super::opened::head_bytes;
 use super::tls::{acceptor, async_server, block_on, connector};
 use super::*;
-use crate::limits::OVERTAKEN_MS;
+use crate::budget::Budget;
+use crate::limits::{HTTP2_CONNECTION_BYTES, MEMORY_STEP_BYTES, OVERTAKEN_MS};
 use crate::record::call::{Content, HttpVersion};
 
 /// Reads a whole body.
@@ -266,4 +268,53 @@ fn an_answer_that_the_program_gave_up_without_a_word_comes_once_it_has_gone_on()
     });
     assert_eq!(got, (false, b"late".to_vec(), b"late".to_vec()));
     assert_eq!(recorded.exchanges.iter().filter(|call| call.abandoned()).count(), 0);
+}
+
+#[test]
+fn heads_of_requests_that_are_recorded_take_what_the_budget_has() {
+    let real = Arc::new(Authority::new().unwrap());
+    let acceptor = acceptor(&real, &[b"h2"]);
+    let server = async_server(move |stream| {
+        let acceptor = acceptor.clone();
+        async move {
+            let stream = acceptor.accept(stream).await.unwrap();
+            let builder = h2_crate::server::Builder::new().max_header_list_size(1 << 20).handshake::<_, Bytes>(stream);
+            let mut connection = builder.await.unwrap();
+            let mut unanswered = Vec::new();
+            while let Some(Ok(request)) = connection.accept().await {
+                unanswered.push(request);
+            }
+        }
+    });
+    let authority = server.address.to_string();
+    let asked = || {
+        let request = Request::post(format!("https://{authority}/"));
+        (0..60).fold(request, |request, at| request.header(format!("x-{at}"), "v".repeat(3000))).body(()).unwrap()
+    };
+    // Besides: the connection, and the next one, which is waited for.
+    let besides = 2 * RECORDED_CONNECTION_BYTES + 2 * HTTP2_CONNECTION_BYTES;
+    let one = head_bytes(asked().uri(), asked().headers()).next_multiple_of(MEMORY_STEP_BYTES) - MEMORY_STEP_BYTES;
+    let account = Budget::new((besides + 10 * one + one / 2) * 16 / 14).account();
+    let setup = setup_within(Mode::Record, server.address, real.pem().as_bytes(), account);
+    let refused = block_on(async {
+        let stream = tokio::net::TcpStream::connect(setup.address).await.unwrap();
+        let name = ServerName::try_from("127.0.0.1").unwrap();
+        let stream = connector(&setup.authority, &[b"h2"]).connect(name, stream).await.unwrap();
+        let (mut send, connection) = h2_crate::client::handshake(stream).await.unwrap();
+        tokio::spawn(connection);
+        let (mut answers, mut bodies) = (JoinSet::new(), Vec::new());
+        for _ in 0..20 {
+            send = send.ready().await.unwrap();
+            let (response, body) = send.send_request(asked(), false).unwrap();
+            bodies.push(body);
+            answers.spawn(async move { response.await.unwrap_err().reason() });
+        }
+        let mut refused = Vec::new();
+        while refused.len() < 10 {
+            refused.push(answers.join_next().await.unwrap().unwrap());
+        }
+        refused
+    });
+    assert_eq!(refused, [Some(h2_crate::Reason::REFUSED_STREAM); 10]);
+    assert_eq!(setup.proxy.finish().notes, [Note::Crowded]);
 }

@@ -218,7 +218,7 @@ fn heads_of_requests_at_once_take_what_the_budget_has() {
         + 2 * MAX_OPENED_HEAD_BYTES
         + 2 * HTTP2_CONNECTION_BYTES
         + MAX_HTTP2_STREAMS as usize * MAX_OPENED_HEAD_BYTES;
-    let one = head_bytes(&asked());
+    let one = head_bytes(asked().uri(), asked().headers());
     let account = Budget::new((besides + 10 * one + one / 2) * 16 / 14).account();
     let door = Some(Arc::new(Opening::default()) as Arc<dyn Door>);
     let setup = setup_behind(door, Mode::Pass, server.address, real.pem().as_bytes(), account);

@@ -1,0 +1,40 @@
+//! `replay setup`: the entry of a client.
+
+use std::ffi::OsString;
+
+use clap::{Args, ValueEnum};
+
+/// `replay setup`.
+#[derive(Clone, Debug, Args)]
+pub struct SetupArgs {
+    #[arg(value_enum)]
+    pub client: Client,
+    /// Write the entry to the client's file, and keep what else that holds
+    #[arg(long)]
+    pub write: bool,
+    /// Change an entry that is there already and says something else
+    #[arg(long, requires = "write")]
+    pub force: bool,
+    /// Flags of the server, after `--`; paths in them are taken as they stand
+    #[arg(last = true, value_name = "FLAGS")]
+    pub flags: Vec<OsString>,
+}
+
+/// A program that starts MCP servers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Client {
+    /// Claude Code: `.mcp.json` of the working directory
+    Claude,
+    /// Claude Desktop: `~/.config/Claude/claude_desktop_config.json`
+    ClaudeDesktop,
+    /// Cursor: `.cursor/mcp.json` of the working directory
+    Cursor,
+    /// VS Code: `.vscode/mcp.json` of the working directory
+    Vscode,
+    /// Codex: `~/.codex/config.toml`
+    Codex,
+    /// Gemini CLI: `~/.gemini/settings.json`
+    Gemini,
+    /// Zed: `~/.config/zed/settings.json`
+    Zed,
+}

@@ -1,0 +1,209 @@
+//! `replay doctor`: what this machine can do for a server. The walls are built as a server builds them, and tried.
+#![expect(clippy::disallowed_methods, reason = "a person asks, who may look at the disk")]
+
+use std::fmt::Write as _;
+use std::os::fd::AsFd as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result};
+use clap::ValueEnum as _;
+use nix::sys::signalfd::SignalFd;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::process::{catch_signals, print, status};
+use super::sandbox::{kernel, output, request};
+use super::setup::clients::{KnownClient, own_program};
+use super::setup::{entry, file};
+use super::why::outside;
+use crate::cli::{Client, Options, Sandbox};
+use crate::compose::alone;
+use crate::config::Config;
+use crate::exec::place_of;
+use crate::sandbox::Tier;
+use crate::sandbox::wire::MemoryHold;
+use crate::text::count::duration;
+use crate::text::escape::show_path;
+use crate::text::reasons::reasons;
+use crate::tools::Services;
+
+/// One thing that was looked at.
+#[derive(Debug, Serialize)]
+struct Finding {
+    about: String,
+    good: bool,
+    found: String,
+    /// What mends it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run: Option<String>,
+}
+
+impl Finding {
+    fn good(about: impl Into<String>, found: impl Into<String>) -> Self {
+        Self { about: about.into(), good: true, found: found.into(), run: None }
+    }
+
+    fn lack(about: impl Into<String>, found: impl Into<String>, run: Option<String>) -> Self {
+        Self { good: false, run, ..Self::good(about, found) }
+    }
+}
+
+/// What commands may use, and what for.
+const PROGRAMS: [(&str, &str); 3] =
+    [("git", "repositories"), ("bash", "most scripts"), ("python3", "Python sessions (--tools python)")];
+
+const ROUNDS: usize = 7;
+
+/// Prints what was found; the exit status is 1 if commands would be refused.
+pub fn run(options: &Options, is_json: bool) -> Result<ExitCode> {
+    let signals = catch_signals()?;
+    let mut options = options.clone();
+    if [&options.allow, &options.allow_read, &options.allow_write].iter().all(|dirs| dirs.is_empty()) {
+        options.allow_read.push(".".into());
+    }
+    // Else nobody would ask for a cgroup.
+    options.limit_memory_bytes.get_or_insert(1 << 30);
+    let mut findings = vec![
+        Finding::good("program", format!("{} {}", show_path(&own_program()?), env!("CARGO_PKG_VERSION"))),
+        Finding::good("kernel", kernel()),
+    ];
+    let mut best = None;
+    for (tier, mode) in [(Tier::Namespaces, Sandbox::Namespaces), (Tier::Landlock, Sandbox::Landlock)] {
+        let mut config = Config::resolve(&Options { sandbox: Some(mode), ..options.clone() })?;
+        config.undo.is_on = false;
+        let tried = alone(&config);
+        let refused = match &tried {
+            Ok(server) => server.services().commands.standing.refused.clone(),
+            Err(error) => Some(reasons(error)),
+        };
+        let about = format!("walls: {}", tier.as_str());
+        findings.push(match &refused {
+            None => Finding::good(about, "stand"),
+            Some(reason) => Finding::lack(about, reason, None),
+        });
+        best = best.or(tried.ok().filter(|_| refused.is_none()));
+    }
+    if let Some(server) = &best {
+        findings.extend(inside(server.services(), &signals)?);
+    }
+    findings.extend(Client::value_variants().iter().copied().filter_map(of_client));
+    let tier = best.as_ref().and_then(|server| server.services().commands.standing.tier);
+    if is_json {
+        let report = serde_json::json!({"commands": tier.map(Tier::as_str), "findings": findings});
+        print(format!("{report:#}\n"))?;
+    } else {
+        print(text(&findings, tier))?;
+    }
+    Ok(status(tier.is_some()))
+}
+
+fn text(findings: &[Finding], tier: Option<Tier>) -> String {
+    let width = findings.iter().map(|finding| finding.about.chars().count()).max().unwrap_or(0);
+    let mut text = String::new();
+    for Finding { about, good, found, run } in findings {
+        let _ = writeln!(text, "{} {about:width$}  {found}", if *good { "ok" } else { "--" });
+        if let Some(run) = run {
+            let _ = writeln!(text, "   {:width$}  run: {run}", "");
+        }
+    }
+    let _ = match tier {
+        Some(tier) => writeln!(text, "commands run behind walls: {}", tier.as_str()),
+        None => writeln!(text, "commands are refused: no walls stand"),
+    };
+    text
+}
+
+/// What there is behind walls that stand.
+fn inside(services: &Services, signals: &SignalFd) -> Result<Vec<Finding>> {
+    let commands = &services.commands;
+    let launcher = super::sandbox::launcher(commands)?;
+    let dir = place_of(services.policy.project().context("no directory is allowed")?)?;
+    let said = |words: &[&str]| {
+        let argv = words.iter().map(|word| (*word).into()).collect();
+        output(launcher, &request(argv, dir.clone(), false), signals.as_fd()).context("a command behind the walls")
+    };
+    let mut findings = vec![match &commands.standing.memory {
+        Some(MemoryHold::Watch { reason }) => {
+            let run = "systemd-run --user --scope -p Delegate=yes replay ...".to_owned();
+            Finding::lack("memory limits", format!("by a look ten times a second: {reason}"), Some(run))
+        }
+        _ => Finding::good("memory limits", "by a cgroup for each command"),
+    }];
+    let mut times = [Vec::new(), Vec::new()];
+    for _ in 0..ROUNDS {
+        let begin = Instant::now();
+        Command::new("/bin/true").stdin(Stdio::null()).status().context("`/bin/true`")?;
+        times[0].push(begin.elapsed());
+        let begin = Instant::now();
+        said(&["/bin/true"])?;
+        times[1].push(begin.elapsed());
+    }
+    let [plain, walled] = times.map(median);
+    let cost = format!("`true` takes {}, without walls {}", duration(walled), duration(plain));
+    findings.push(Finding::good("cost", cost));
+    for (name, what_for) in PROGRAMS {
+        let path = said(&["/bin/sh", "-c", "command -v \"$0\" || :", name])?;
+        let path = String::from_utf8_lossy(&path).trim().to_owned();
+        let of_yours = outside(name.as_ref());
+        let of_yours = of_yours.as_deref().and_then(Path::parent).map(show_path);
+        findings.push(match (path.is_empty(), of_yours) {
+            (false, _) => Finding::good(name, path),
+            (true, Some(dir)) => {
+                Finding::lack(name, format!("commands do not see it (for {what_for}); --system {dir} shows it"), None)
+            }
+            (true, None) => {
+                let run = outside("apt-get".as_ref()).map(|_| format!("sudo apt-get install {name}"));
+                Finding::lack(name, format!("not installed (for {what_for})"), run)
+            }
+        });
+    }
+    Ok(findings)
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort_unstable();
+    times.get(times.len() / 2).copied().unwrap_or_default()
+}
+
+/// A client that is installed or has a file, and whether it would start this server. `None` if it is not here.
+fn of_client(client: Client) -> Option<Finding> {
+    let known = KnownClient::of(client);
+    let files: Vec<(PathBuf, Result<Option<String>>)> =
+        known.paths().flatten().map(|(base, path)| (path.clone(), file::read(&base, &path))).collect();
+    let value = client.to_possible_value()?;
+    let name = value.get_name();
+    let run = || Some(format!("replay setup {name} --write"));
+    let mut lack = None;
+    for (path, text) in files {
+        let shown = show_path(&path).into_owned();
+        let entry = match text {
+            Ok(None) => continue,
+            Ok(Some(text)) => entry::get(known.format, &text, known.servers),
+            Err(error) => Err(error),
+        };
+        let found = match entry {
+            Ok(None) => Finding::lack(known.title, format!("{shown} does not name this server"), run()),
+            Err(error) => Finding::lack(known.title, format!("{shown}: {}", reasons(&error)), None),
+            Ok(Some(entry)) => match program_of(&entry) {
+                Some((program, true)) => return Some(Finding::good(known.title, format!("{shown} starts {program}"))),
+                Some((program, false)) => {
+                    let run = Some(format!("replay setup {name} --write --force"));
+                    Finding::lack(known.title, format!("{shown} starts `{program}`, which is not there"), run)
+                }
+                None => Finding::lack(known.title, format!("{shown} names no program for this server"), run()),
+            },
+        };
+        lack.get_or_insert(found);
+    }
+    let installed =
+        || outside(known.program.as_ref()).map(|_| Finding::lack(known.title, "it has no servers yet", run()));
+    lack.or_else(installed)
+}
+
+/// What an entry starts, and whether that is there.
+fn program_of(entry: &Value) -> Option<(&str, bool)> {
+    let program = entry["command"].as_str()?;
+    Some((program, outside(program.as_ref()).is_some()))
+}

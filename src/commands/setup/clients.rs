@@ -1,0 +1,168 @@
+//! Where each client keeps its servers, and in which form.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+
+use crate::cli::Client;
+use crate::commands::why::outside;
+
+/// What is known of a client.
+pub struct KnownClient {
+    pub title: &'static str,
+    /// What it is called on PATH.
+    pub program: &'static str,
+    pub format: Format,
+    /// The member of the file that holds its servers by name.
+    pub servers: &'static str,
+    /// What an entry says beside `command` and `args`.
+    pub kind: Option<&'static str>,
+    /// Its files, the first of which `replay setup` writes.
+    pub files: &'static [(Base, &'static str)],
+    /// What a person does once the entry is written.
+    pub next: &'static str,
+}
+
+/// How a file is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// JSON; comments and commas at the end are left as they are.
+    Json,
+    Toml,
+}
+
+/// What a path of a file starts from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Base {
+    /// The working directory.
+    Project,
+    Home,
+    /// `$XDG_CONFIG_HOME`, or `~/.config`.
+    Config,
+}
+
+impl Base {
+    /// The directory that no link leads out of, and what the path is below.
+    #[expect(clippy::disallowed_methods, reason = "files of the person who types the command")]
+    fn places(self) -> Result<(PathBuf, PathBuf)> {
+        let home = || std::env::home_dir().filter(|home| home.is_absolute()).context("HOME is not set");
+        let place = match self {
+            Self::Project => std::env::current_dir().context("the working directory cannot be read")?,
+            Self::Home => home()?,
+            Self::Config => {
+                let named = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+                let Some(named) = named else {
+                    // It need not be there yet.
+                    let home = home()?;
+                    return Ok((home.clone(), home.join(".config")));
+                };
+                named
+            }
+        };
+        Ok((place.clone(), place))
+    }
+}
+
+impl KnownClient {
+    /// Each comment names the page of the client's documentation that says so.
+    pub const fn of(client: Client) -> Self {
+        match client {
+            // Claude Code, "Connect Claude Code to tools via MCP".
+            Client::Claude => Self {
+                title: "Claude Code",
+                program: "claude",
+                format: Format::Json,
+                servers: "mcpServers",
+                kind: None,
+                files: &[(Base::Project, ".mcp.json"), (Base::Home, ".claude.json")],
+                next: "start `claude` in this directory, and approve the server",
+            },
+            // Model Context Protocol, "Connect to local MCP servers".
+            Client::ClaudeDesktop => Self {
+                title: "Claude Desktop",
+                program: "claude-desktop",
+                format: Format::Json,
+                servers: "mcpServers",
+                kind: None,
+                files: &[(Base::Config, "Claude/claude_desktop_config.json")],
+                next: "quit Claude Desktop and start it again",
+            },
+            // Cursor, "Model Context Protocol (MCP)".
+            Client::Cursor => Self {
+                title: "Cursor",
+                program: "cursor",
+                format: Format::Json,
+                servers: "mcpServers",
+                kind: None,
+                files: &[(Base::Project, ".cursor/mcp.json"), (Base::Home, ".cursor/mcp.json")],
+                next: "open this directory in Cursor, and switch the server on in its settings, under MCP",
+            },
+            // Visual Studio Code, "MCP configuration reference".
+            Client::Vscode => Self {
+                title: "VS Code",
+                program: "code",
+                format: Format::Json,
+                servers: "servers",
+                kind: Some("stdio"),
+                files: &[(Base::Project, ".vscode/mcp.json"), (Base::Config, "Code/User/mcp.json")],
+                next: "open this directory in VS Code, run `MCP: List Servers` and start the server",
+            },
+            // Codex, "Model Context Protocol".
+            Client::Codex => Self {
+                title: "Codex",
+                program: "codex",
+                format: Format::Toml,
+                servers: "mcp_servers",
+                kind: None,
+                files: &[(Base::Home, ".codex/config.toml"), (Base::Project, ".codex/config.toml")],
+                next: "start `codex`; `/mcp` lists the server",
+            },
+            // Gemini CLI, "MCP servers with the Gemini CLI".
+            Client::Gemini => Self {
+                title: "Gemini CLI",
+                program: "gemini",
+                format: Format::Json,
+                servers: "mcpServers",
+                kind: None,
+                files: &[(Base::Home, ".gemini/settings.json"), (Base::Project, ".gemini/settings.json")],
+                next: "start `gemini`; `/mcp` lists the server",
+            },
+            // Zed, "Model Context Protocol".
+            Client::Zed => Self {
+                title: "Zed",
+                program: "zed",
+                format: Format::Json,
+                servers: "context_servers",
+                kind: None,
+                files: &[(Base::Config, "zed/settings.json"), (Base::Project, ".zed/settings.json")],
+                next: "look at the settings of Zed's agent panel, which list the server",
+            },
+        }
+    }
+
+    /// Its files that there can be, the first of which `replay setup` writes: the directory that no link leads out of, and the whole path.
+    pub fn paths(&self) -> impl Iterator<Item = Result<(PathBuf, PathBuf)>> {
+        self.files.iter().map(|(base, below)| {
+            let (base, place) = base.places()?;
+            Ok((base, place.join(below)))
+        })
+    }
+}
+
+/// The path by which a client starts this program: as PATH finds it, if that leads to it, for such a path outlives an upgrade.
+#[expect(clippy::disallowed_methods, reason = "the file of this program")]
+pub fn own_program() -> Result<PathBuf> {
+    let own = std::env::current_exe().context("the path of this program cannot be read")?;
+    let leads_here = |path: &PathBuf| path.canonicalize().is_ok_and(|real| real == own);
+    let found = own.file_name().and_then(outside).filter(|path| path.is_absolute() && leads_here(path));
+    let own = found.unwrap_or(own);
+    if !own.is_file() {
+        anyhow::bail!("`{}` is not there any more; start the program that took its place", own.display());
+    }
+    Ok(own)
+}
+
+/// As a client's file has it, which is text.
+pub fn text(path: &Path) -> Result<&str> {
+    path.to_str().with_context(|| format!("`{}` is not UTF-8, and a client's file must be", path.display()))
+}

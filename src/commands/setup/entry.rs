@@ -1,0 +1,184 @@
+//! One server in the text of a client's file: read, and put there so that everything else stays as it is.
+
+use anyhow::{Context as _, Result, anyhow};
+use jsonc_parser::ParseOptions;
+use jsonc_parser::cst::{CstInputValue, CstRootNode};
+use serde_json::Value;
+use toml_edit::{DocumentMut, Item, Table};
+
+use super::clients::Format;
+
+/// What an entry says: names and values, which are texts and lists of texts.
+pub type Entry = [(&'static str, Value)];
+
+/// The name of this server in every file.
+pub const NAME: &str = "replay";
+
+/// What is there of the server; `None` if nothing is.
+pub fn get(format: Format, text: &str, servers: &str) -> Result<Option<Value>> {
+    match format {
+        Format::Json => {
+            let object = json(text)?.object_value();
+            let entry = object.and_then(|object| object.object_value(servers)).and_then(|servers| servers.get(NAME));
+            Ok(entry.and_then(|entry| entry.to_serde_value()))
+        }
+        Format::Toml => Ok(toml(text)?.get(servers).and_then(|servers| servers.get(NAME)).map(of_toml)),
+    }
+}
+
+/// The text with this entry. What the entry says already is left as it is written.
+pub fn put(format: Format, text: &str, servers: &str, entry: &Entry) -> Result<String> {
+    match format {
+        Format::Json => put_json(text, servers, entry),
+        Format::Toml => put_toml(text, servers, entry),
+    }
+}
+
+fn json(text: &str) -> Result<CstRootNode> {
+    let options = ParseOptions {
+        allow_comments: true,
+        allow_trailing_commas: true,
+        allow_loose_object_property_names: false,
+        allow_missing_commas: false,
+        allow_single_quoted_strings: false,
+        allow_hexadecimal_numbers: false,
+        allow_unary_plus_numbers: false,
+        allow_bare_decimal_point_numbers: false,
+        allow_non_finite_numbers: false,
+        allow_extended_string_escapes: false,
+    };
+    CstRootNode::parse(text, &options).map_err(|error| anyhow!("it is not JSON: {error}"))
+}
+
+fn put_json(text: &str, servers: &str, entry: &Entry) -> Result<String> {
+    let root = json(if text.trim().is_empty() { "{\n}\n" } else { text })?;
+    let object = root.object_value().context("it holds no JSON object")?;
+    let no_object = |name: &str| format!("its `{name}` is no object");
+    let servers = object.object_value_or_create(servers).with_context(|| no_object(servers))?;
+    let own = servers.object_value_or_create(NAME).with_context(|| no_object(NAME))?;
+    for (name, value) in entry {
+        match own.get(name) {
+            Some(there) if there.to_serde_value().as_ref() == Some(value) => {}
+            Some(there) => there.set_value(to_json(value)),
+            None => drop(own.append(name, to_json(value))),
+        }
+    }
+    Ok(root.to_string())
+}
+
+fn to_json(value: &Value) -> CstInputValue {
+    match value {
+        Value::Array(list) => CstInputValue::Array(list.iter().map(to_json).collect()),
+        text => CstInputValue::String(text.as_str().unwrap_or_default().to_owned()),
+    }
+}
+
+fn toml(text: &str) -> Result<DocumentMut> {
+    text.parse().map_err(|error: toml_edit::TomlError| anyhow!("it is not TOML: {}", error.message()))
+}
+
+fn put_toml(text: &str, servers: &str, entry: &Entry) -> Result<String> {
+    let mut document = toml(text)?;
+    let implicit = || {
+        let mut table = Table::new();
+        table.set_implicit(true);
+        Item::Table(table)
+    };
+    let no_table = |name: &str| format!("its `{name}` is no table");
+    let table = document.entry(servers).or_insert_with(implicit);
+    let table = table.as_table_like_mut().with_context(|| no_table(servers))?;
+    let own = table.entry(NAME).or_insert_with(toml_edit::table);
+    let own = own.as_table_like_mut().with_context(|| no_table(NAME))?;
+    for (name, value) in entry {
+        if own.get(name).map(of_toml).as_ref() != Some(value) {
+            own.insert(name, to_toml(value));
+        }
+    }
+    Ok(document.to_string())
+}
+
+fn to_toml(value: &Value) -> Item {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    match value {
+        Value::Array(list) => toml_edit::value(list.iter().map(text).collect::<toml_edit::Array>()),
+        value => toml_edit::value(text(value)),
+    }
+}
+
+/// Texts, lists and tables; all else is `null`.
+fn of_toml(item: &Item) -> Value {
+    if let Some(text) = item.as_str() {
+        return text.into();
+    }
+    if let Some(list) = item.as_array() {
+        return list.iter().map(|value| value.as_str().map_or(Value::Null, Value::from)).collect();
+    }
+    let members = item.as_table_like().map(|table| table.iter());
+    let members = members.map(|members| members.map(|(name, item)| (name.to_owned(), of_toml(item))));
+    members.map_or(Value::Null, |members| Value::Object(members.collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+    use serde_json::json;
+
+    fn entry() -> Vec<(&'static str, Value)> {
+        vec![("command", json!("/bin/replay")), ("args", json!(["--mcp-server", "--allow", "/p q:rw"]))]
+    }
+
+    #[test]
+    fn an_empty_file_gets_the_entry_alone() {
+        let json = "{\n  \"mcpServers\": {\n    \"replay\": {\n      \"command\": \"/bin/replay\",\n      \"args\": [\"--mcp-server\", \"--allow\", \"/p q:rw\"]\n    }\n  }\n}\n";
+        assert_eq!(put(Format::Json, "", "mcpServers", &entry()).unwrap(), json);
+        let toml =
+            "[mcp_servers.replay]\ncommand = \"/bin/replay\"\nargs = [\"--mcp-server\", \"--allow\", \"/p q:rw\"]\n";
+        assert_eq!(put(Format::Toml, "", "mcp_servers", &entry()).unwrap(), toml);
+    }
+
+    #[test]
+    fn what_else_is_there_stays() {
+        let json = "// mine\n{\n\t\"a\": [1,  2], // two\n\t\"context_servers\": {\n\t\t\"other\": {\"command\": \"x\"},\n\t},\n}\n";
+        let put_there = put(Format::Json, json, "context_servers", &entry()).unwrap();
+        let expected = "// mine\n{\n\t\"a\": [1,  2], // two\n\t\"context_servers\": {\n\t\t\"other\": {\"command\": \"x\"},\n\t\t\"replay\": {\n\t\t\t\"command\": \"/bin/replay\",\n\t\t\t\"args\": [\"--mcp-server\", \"--allow\", \"/p q:rw\"]\n\t\t},\n\t},\n}\n";
+        assert_eq!(put_there, expected);
+        let toml = "# mine\nmodel = 'o'   # best\n\n[mcp_servers.other]\ncommand = \"x\"\n\n[tail]\na = 1\n";
+        let put_there = put(Format::Toml, toml, "mcp_servers", &entry()).unwrap();
+        let own =
+            "\n[mcp_servers.replay]\ncommand = \"/bin/replay\"\nargs = [\"--mcp-server\", \"--allow\", \"/p q:rw\"]\n";
+        assert_eq!(put_there, toml.replace("\n[tail]", &format!("{own}\n[tail]")));
+    }
+
+    #[test]
+    fn the_same_entry_changes_no_byte() {
+        let json = "{\"mcpServers\":{\"replay\":{\"args\":[ \"--mcp-server\",\"--allow\",\"/p q:rw\" ],\"env\":{},\"command\":\"/bin/replay\"}}}";
+        assert_eq!(put(Format::Json, json, "mcpServers", &entry()).unwrap(), json);
+        let toml = "mcp_servers = { replay = { args = ['--mcp-server',\n '--allow', '/p q:rw'], command = '/bin/replay', env = {A = '1'} } }\n";
+        assert_eq!(put(Format::Toml, toml, "mcp_servers", &entry()).unwrap(), toml);
+    }
+
+    #[test]
+    fn another_entry_keeps_what_it_says_besides() {
+        let json = "{\"servers\": {\"replay\": {\"command\": \"old\", \"args\": [\"--mcp-server\", \"--allow\", \"/p q:rw\"], \"env\": {\"A\": \"1\"}}}}";
+        let expected = json.replace("\"old\"", "\"/bin/replay\"");
+        assert_eq!(put(Format::Json, json, "servers", &entry()).unwrap(), expected);
+        let found = get(Format::Json, json, "servers").unwrap().unwrap();
+        assert_eq!(found["command"], "old");
+        let toml = "[mcp_servers.replay]\ncommand = \"old\" # mine\nargs = [\"--mcp-server\", \"--allow\", \"/p q:rw\"]\nenv = { A = \"1\" }\n";
+        let found = get(Format::Toml, toml, "mcp_servers").unwrap();
+        let args = ["--mcp-server", "--allow", "/p q:rw"];
+        assert_eq!(found, Some(json!({"command": "old", "args": args, "env": {"A": "1"}})));
+    }
+
+    #[test]
+    fn what_is_no_configuration_is_refused() {
+        let said = |format, text| put(format, text, "mcpServers", &entry()).unwrap_err().to_string();
+        assert_eq!(said(Format::Json, "[]"), "it holds no JSON object");
+        assert_eq!(said(Format::Json, "{\"mcpServers\": []}"), "its `mcpServers` is no object");
+        assert_eq!(said(Format::Json, "{\"mcpServers\": {\"replay\": 1}}"), "its `replay` is no object");
+        assert_eq!(said(Format::Toml, "mcpServers = 1\n"), "its `mcpServers` is no table");
+        assert!(said(Format::Json, "{\"a\": 1 \"b\": 2}").starts_with("it is not JSON: "));
+        assert!(said(Format::Toml, "a = \n").starts_with("it is not TOML: "));
+    }
+}

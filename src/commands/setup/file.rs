@@ -1,0 +1,65 @@
+//! A client's file: read as it is, and replaced whole. No link is followed out of what its path starts from, for agents may write
+//! to the working directory.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+
+use crate::fs::{self, Current, FsError, Writer};
+use crate::journal::Changes;
+use crate::limits::MAX_EDIT_BYTES;
+use crate::policy::{Access, Checked, Grant, Policy, PolicyError, Restrictions, Write};
+
+/// The text of the file; `None` if there is none.
+pub fn read(base: &Path, path: &Path) -> Result<Option<String>> {
+    if !base.is_dir() {
+        return Ok(None);
+    }
+    let context = || format!("`{}` cannot be read", path.display());
+    let grant = Grant { path: base.to_owned(), access: Access::ReadOnly };
+    let policy = Policy::open(&[grant], &[]).with_context(context)?;
+    let file = match policy.read(path) {
+        Ok(file) => file,
+        Err(PolicyError::NotFound { .. }) => return Ok(None),
+        Err(error) => return Err(error).with_context(context),
+    };
+    let bytes = fs::read_all(&file, MAX_EDIT_BYTES).with_context(context)?;
+    String::from_utf8(bytes).map(Some).with_context(context)
+}
+
+/// A file that is about to be written.
+pub struct ClientFile {
+    target: Checked<Write>,
+    current: Option<Current>,
+}
+
+impl ClientFile {
+    pub fn open(base: &Path, path: &Path) -> Result<Self> {
+        let context = || format!("`{}` cannot be changed", path.display());
+        let grant = Grant { path: base.to_owned(), access: Access::ReadWrite };
+        // A person writes what agents may not.
+        let unprotect: &[PathBuf] = &[base.to_owned()];
+        let policy = Policy::open_with(&[grant], &Restrictions { unprotect, ..Restrictions::default() });
+        let target = policy.with_context(context)?.write(path).with_context(context)?;
+        let current = match fs::current(&target, MAX_EDIT_BYTES, None) {
+            Ok(current) => Some(current),
+            Err(FsError::NotFound { .. }) => None,
+            Err(error) => return Err(error).with_context(context),
+        };
+        Ok(Self { target, current })
+    }
+
+    /// What is in it; nothing if it is not there.
+    pub fn text(&self) -> Result<&str> {
+        let bytes = self.current.as_ref().map_or(&[][..], |current| &current.bytes);
+        std::str::from_utf8(bytes).with_context(|| format!("`{}` is not UTF-8", self.target.shown().display()))
+    }
+
+    /// Puts another text in its place, if it is still what was read. Mode and owner stay.
+    pub fn replace(&self, text: &str) -> Result<()> {
+        let (writer, changes) = (Writer::default(), Changes::none());
+        let stamp = self.current.as_ref().map(|current| &current.stamp);
+        writer.telling(&changes).replace(&self.target, [text.as_bytes()], stamp)?;
+        Ok(())
+    }
+}

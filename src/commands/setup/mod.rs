@@ -1,0 +1,98 @@
+//! `replay setup`: the entry that makes a client start this server.
+
+pub mod clients;
+pub mod entry;
+pub mod file;
+
+use std::ffi::OsString;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result, anyhow, bail};
+use clap::Parser as _;
+use serde_json::Value;
+
+use super::process::print;
+use crate::cli::{Cli, SetupArgs};
+use crate::compose::alone;
+use crate::config::{Config, own_directory};
+use crate::text::diff::unified;
+use crate::text::escape::show_path;
+use clients::{KnownClient, own_program, text};
+use file::ClientFile;
+
+/// Prints the entry, or writes it. The server that it starts is built first, so that no entry is written that fails.
+pub fn run(allow: &[PathBuf], asked: &SetupArgs) -> Result<ExitCode> {
+    let known = KnownClient::of(asked.client);
+    let (base, path) = known.paths().next().context("the client has no file")??;
+    let (program, args) = (own_program()?, arguments(allow, &asked.flags)?);
+    let server = alone(&Config::resolve(&parsed(&args)?.options)?)?;
+    let services = server.services();
+    let args = args.iter().map(|arg| text(Path::new(arg)).map(Value::from)).collect::<Result<Vec<_>>>()?;
+    let kind = known.kind.map(|kind| ("type", kind.into()));
+    let own = [("command", text(&program)?.into()), ("args", args.into())];
+    let entry: Vec<(&str, Value)> = kind.into_iter().chain(own).collect();
+    let put = |before: &str| {
+        let put = entry::put(known.format, before, known.servers, &entry);
+        put.with_context(|| format!("`{}`", show_path(&path)))
+    };
+    let shown = show_path(&path);
+    if !asked.write {
+        print(put("")?)?;
+        say(&format!("this is for {shown}; add --write to put it there\n"));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let file = ClientFile::open(&base, &path)?;
+    let before = file.text()?;
+    let after = put(before)?;
+    if after == before {
+        say(&format!("{shown} has this entry already\n"));
+    } else {
+        if entry::get(known.format, before, known.servers)?.is_some() && !asked.force {
+            print(unified(&shown, before, &after, None))?;
+            bail!("`{shown}` has another entry `{}`; add --force to make this change", entry::NAME);
+        }
+        file.replace(&after)?;
+        say(&format!("wrote {shown}\n"));
+    }
+    if services.policy.try_write(&path).is_ok() {
+        say(&format!("agents may change this file, and with it their walls; keep it: -- --protect {shown}\n"));
+    }
+    say(&format!("walls: {}\nnext: {}\n", services.commands.standing.word(), known.next));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// For a person, beside what is printed. Nobody may be reading it.
+fn say(words: &str) {
+    let _ = write!(std::io::stderr(), "{words}");
+}
+
+/// The command line of the server: directories by absolute paths, the working directory if none is named.
+fn arguments(allow: &[PathBuf], flags: &[OsString]) -> Result<Vec<OsString>> {
+    let own = [OsString::from("--mcp-server")];
+    let options = parsed(&[&own, flags].concat())?.options;
+    let here = [PathBuf::from(".:rw")];
+    let named = [&options.allow, &options.allow_read, &options.allow_write].iter().any(|dirs| !dirs.is_empty());
+    let none = allow.is_empty() && !named && options.sandbox_profile.is_none();
+    let mut words = own.to_vec();
+    for dir in if none { &here } else { allow } {
+        words.extend(["--allow".into(), own_directory("--allow", dir)?.into()]);
+    }
+    words.extend_from_slice(flags);
+    Ok(words)
+}
+
+fn parsed(words: &[OsString]) -> Result<Cli> {
+    let line = std::iter::once(OsString::from(env!("CARGO_PKG_NAME"))).chain(words.iter().cloned());
+    let cli = Cli::try_parse_from(line).map_err(|error| {
+        let said = error.to_string();
+        anyhow!("the flags after `--`: {}", said.trim_start_matches("error: ").split("\n\n").next().unwrap_or_default())
+    })?;
+    if cli.http.http.is_some() || cli.command.is_some() {
+        bail!(
+            "a client starts a server for itself, which speaks over stdin and stdout; leave out --http and subcommands"
+        );
+    }
+    Ok(cli)
+}

@@ -1,0 +1,73 @@
+//! What the operator can do where the system refuses namespaces.
+#![expect(clippy::disallowed_methods, reason = "settings of the kernel")]
+
+use std::io;
+use std::path::Path;
+
+use super::fault::Fault;
+
+/// Off by default in Debian before version 11.
+const CLONE: &str = "/proc/sys/kernel/unprivileged_userns_clone";
+const MOST: &str = "/proc/sys/user/max_user_namespaces";
+/// On by default in Ubuntu since 23.10.
+const APPARMOR: &str = "/proc/sys/kernel/apparmor_restrict_unprivileged_userns";
+const STATUS: &str = "/proc/self/status";
+
+/// The fault, with what would mend it if that is known.
+pub fn with_remedy(fault: Fault) -> Fault {
+    let program = std::fs::read_link("/proc/self/exe").unwrap_or_default();
+    match remedy(fault.errno(), |path| std::fs::read_to_string(path).unwrap_or_default(), &program) {
+        Some(remedy) => Fault { cause: io::Error::other(format!("{}; {remedy}", fault.cause)), ..fault },
+        None => fault,
+    }
+}
+
+/// By what the settings say, which are read by their paths.
+fn remedy(errno: i32, read: impl Fn(&str) -> String, program: &Path) -> Option<String> {
+    let is = |path, value| read(path).trim() == value;
+    match errno {
+        libc::ENOSYS => Some("this takes Linux 5.10 or newer".to_owned()),
+        libc::ENOSPC if is(MOST, "0") => Some("`sysctl -w user.max_user_namespaces=15000` allows them".to_owned()),
+        libc::EPERM if is(CLONE, "0") => Some("`sysctl -w kernel.unprivileged_userns_clone=1` allows them".to_owned()),
+        libc::EPERM | libc::EACCES if is(APPARMOR, "1") => Some(format!(
+            "AppArmor keeps them from programs without a profile: write `profile replay {} flags=(unconfined) {{ userns, }}` to \
+             /etc/apparmor.d/replay and run `apparmor_parser -r /etc/apparmor.d/replay`",
+            program.display()
+        )),
+        // A filter of system calls is on this process already: that of a container.
+        libc::EPERM if read(STATUS).lines().any(|line| line == "Seccomp:\t2") => Some(
+            "a container's filter of system calls refuses them: `docker run --security-opt seccomp=FILE` gives \
+                  another one (docs/operating.md)"
+                .to_owned(),
+        ),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    #[test]
+    fn the_setting_that_refuses_is_named() {
+        let told = |errno, path: &'static str, text: &'static str| {
+            let read = move |asked: &str| if asked == path { text.to_owned() } else { String::new() };
+            remedy(errno, read, Path::new("/opt/replay")).unwrap_or_default()
+        };
+        assert_eq!(told(libc::ENOSPC, MOST, "0\n"), "`sysctl -w user.max_user_namespaces=15000` allows them");
+        assert_eq!(told(libc::EPERM, CLONE, "0\n"), "`sysctl -w kernel.unprivileged_userns_clone=1` allows them");
+        assert_eq!(
+            told(libc::EACCES, APPARMOR, "1\n"),
+            "AppArmor keeps them from programs without a profile: write `profile replay /opt/replay flags=(unconfined) \
+             { userns, }` to /etc/apparmor.d/replay and run `apparmor_parser -r /etc/apparmor.d/replay`"
+        );
+        assert_eq!(
+            told(libc::EPERM, STATUS, "NoNewPrivs:\t0\nSeccomp:\t2\n"),
+            "a container's filter of system calls refuses them: `docker run --security-opt seccomp=FILE` gives another one \
+             (docs/operating.md)"
+        );
+        assert_eq!(told(libc::ENOSYS, "", ""), "this takes Linux 5.10 or newer");
+        assert_eq!(told(libc::EPERM, APPARMOR, "0\n"), "");
+    }
+}

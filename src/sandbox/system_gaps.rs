@@ -1,0 +1,37 @@
+//! What this system leaves open that another would not.
+
+use super::fault::Fault;
+use super::namespaces;
+use super::plan::{Plan, Tier};
+use super::walls::Walls;
+
+/// A line each. What is by the operator's choice is in [`super::explain`].
+pub fn gaps(plan: &Plan, walls: Option<&Walls>, counts_processes: bool, not_public: Option<Fault>) -> Vec<String> {
+    let pipes = walls.filter(|walls| walls.abi().is_none()).map(|_| {
+        "commands can write into named pipes of read-only directories, and those of root see which files their supervisor has \
+         open, as far as the kernel lets them (/proc/1/fdinfo): it has no Landlock, or an older one than Linux 5.19"
+            .to_owned()
+    });
+    let unbound = !counts_processes
+        && plan.tier == Tier::Namespaces
+        && plan.limits.processes.is_some()
+        && rustix::process::geteuid().is_root()
+        && !namespaces::can_bound_root();
+    let unbound =
+        unbound.then(|| "the number of processes is not limited: this kernel holds root to no limit".to_owned());
+    // In namespaces something lies over each.
+    let of_root = plan.tier == Tier::Landlock && rustix::process::geteuid().is_root();
+    let of_root = of_root.then(|| {
+        "commands can read what the kernel tells root alone about the memory of the machine (/proc/kpagecount, \
+         /proc/slabinfo, /proc/vmallocinfo and the like)"
+            .to_owned()
+    });
+    let private = match (plan.tier, not_public) {
+        (Tier::Landlock, _) => of_root.as_ref().map(|_| "this tier cannot keep them back".to_owned()),
+        (_, fault) => fault.map(|fault| fault.to_string()),
+    };
+    let private = private.map(|reason| {
+        format!("commands can read files below /usr and /opt that root keeps from everybody else: {reason}")
+    });
+    pipes.into_iter().chain(unbound).chain(of_root).chain(private).collect()
+}

@@ -1,0 +1,203 @@
+//! The parts of a tree that go into a reply, where all of it does not.
+
+use std::ops::Range;
+
+use crate::fs::TreeEntry;
+use crate::limits::MAX_CLOSED_SHOWN;
+use crate::text::escape::show;
+
+/// What is left of a tree.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct FittedTree {
+    pub entries: Vec<TreeEntry>,
+    /// Directories whose entries were left out, and how many lie below each; those with most first.
+    closed: Vec<(Vec<u8>, usize)>,
+    all: usize,
+}
+
+impl FittedTree {
+    /// Of these entries as many as take `most` bytes, of which one alone takes `cost`. Directories next to each other get as much
+    /// each as all of them can have, so a small one is shown whole beside a large one. One that is opened shows all that lies in it
+    /// directly; only the root may show the first of it.
+    pub fn new(mut entries: Vec<TreeEntry>, most: usize, cost: impl Fn(&TreeEntry) -> usize) -> Self {
+        let tree = Sizes::of(&entries, cost);
+        let mut kept = vec![false; entries.len()];
+        let mut open = vec![(0..entries.len(), most)];
+        while let Some((range, mut room)) = open.pop() {
+            if tree.cost(&range) <= room {
+                kept[range].fill(true);
+                continue;
+            }
+            let mut large = Vec::new();
+            for child in tree.children(&range) {
+                let Some(rest) = room.checked_sub(tree.cost(&(child..child + 1))) else { break };
+                (room, kept[child]) = (rest, true);
+                large.push(child + 1..tree.ends[child]);
+            }
+            large.retain(|below| !below.is_empty());
+            large.sort_by_key(|below| tree.cost(below));
+            // What cannot be opened leaves its share to the others.
+            let largest = tree.shares(&large, room).last().copied().unwrap_or_default();
+            large.retain(|below| tree.children_cost(below) <= largest);
+            let shares = tree.shares(&large, room);
+            open.extend(large.into_iter().zip(shares).filter(|(below, share)| tree.children_cost(below) <= *share));
+        }
+        let (mut closed, mut path) = (Vec::new(), Vec::new());
+        for at in (0..entries.len()).filter(|at| kept[*at]) {
+            path.truncate(entries[at].depth - 1);
+            path.push(entries[at].name.as_encoded_bytes());
+            if tree.ends[at] > at + 1 && !kept[at + 1] {
+                closed.push((at, path.join(&b'/'), tree.ends[at] - at - 1));
+            }
+        }
+        drop(path);
+        for (at, ..) in &closed {
+            entries[*at].listed = false;
+        }
+        let mut closed: Vec<_> = closed.into_iter().map(|(_, path, below)| (path, below)).collect();
+        closed.sort_by_key(|(_, below)| std::cmp::Reverse(*below));
+        let all = entries.len();
+        let mut kept = kept.into_iter();
+        entries.retain(|_| kept.next() == Some(true));
+        Self { entries, closed, all }
+    }
+
+    /// What was left out, and how to get it.
+    pub fn note(&self) -> String {
+        let (named, others) = self.closed.split_at(self.closed.len().min(MAX_CLOSED_SHOWN));
+        let mut left: Vec<String> =
+            named.iter().map(|(path, count)| format!("{count} below `{}`", show(path))).collect();
+        let below = |closed: &[(Vec<u8>, usize)]| closed.iter().map(|(_, count)| count).sum::<usize>();
+        if !others.is_empty() {
+            left.push(format!("{} below {} more", below(others), others.len()));
+        }
+        let own = self.all - self.entries.len() - below(&self.closed);
+        if own > 0 {
+            left.push(format!("{own} others"));
+        }
+        format!(
+            "[{} of {} entries are shown, since the reply is full; left out are {}: list one of those by path, or give depth for \
+             all down to it]",
+            self.entries.len(),
+            self.all,
+            left.join(", ")
+        )
+    }
+}
+
+/// How large the parts of a tree are.
+struct Sizes {
+    /// Of each entry where the entries below it end.
+    ends: Vec<usize>,
+    /// What all entries before this one take.
+    before: Vec<usize>,
+}
+
+impl Sizes {
+    fn of(entries: &[TreeEntry], cost: impl Fn(&TreeEntry) -> usize) -> Self {
+        let mut ends = vec![entries.len(); entries.len()];
+        let mut open: Vec<usize> = Vec::new();
+        let mut before = vec![0];
+        for (at, entry) in entries.iter().enumerate() {
+            while open.len() >= entry.depth {
+                open.pop().into_iter().for_each(|done| ends[done] = at);
+            }
+            open.push(at);
+            before.push(before[at] + cost(entry));
+        }
+        Self { ends, before }
+    }
+
+    fn cost(&self, range: &Range<usize>) -> usize {
+        self.before[range.end] - self.before[range.start]
+    }
+
+    /// Those that lie directly in a directory.
+    fn children(&self, range: &Range<usize>) -> impl Iterator<Item = usize> {
+        let end = range.end;
+        std::iter::successors(Some(range.start), |at| self.ends.get(*at).copied()).take_while(move |at| *at < end)
+    }
+
+    /// What each of these gets of `room`, the smallest first: as much as the others, or all that it needs.
+    fn shares(&self, ranges: &[Range<usize>], mut room: usize) -> Vec<usize> {
+        let share = |(at, range): (usize, &Range<usize>)| {
+            let share = room / (ranges.len() - at);
+            room -= share.min(self.cost(range));
+            share
+        };
+        ranges.iter().enumerate().map(share).collect()
+    }
+
+    fn children_cost(&self, range: &Range<usize>) -> usize {
+        self.children(range).map(|child| self.cost(&(child..child + 1))).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::policy::Kind;
+
+    fn entries(listing: &str) -> Vec<TreeEntry> {
+        let entry = |line: &str| {
+            let name = line.trim_start();
+            let kind = if name.ends_with('/') { Kind::Directory } else { Kind::File };
+            let depth = line.len() - name.len() + 1;
+            TreeEntry { depth, name: name.trim_end_matches('/').into(), kind, listed: kind == Kind::Directory }
+        };
+        listing.split(',').map(entry).collect()
+    }
+
+    fn shown(listing: &str, most: usize) -> (String, String) {
+        let tree = FittedTree::new(entries(listing), most, |_| 1);
+        let lines: Vec<String> = tree
+            .entries
+            .iter()
+            .map(|entry| {
+                let mark = if entry.listed { "/" } else { "" };
+                format!("{}{}{mark}", " ".repeat(entry.depth - 1), entry.name.display())
+            })
+            .collect();
+        (lines.join(","), tree.note())
+    }
+
+    #[test]
+    fn a_large_directory_is_closed_and_small_ones_beside_it_are_whole() {
+        let tree = "a/, 1/,  2, 3,b/, 1, 2, 3, 4, 5, 6,c/, 1,d";
+        let (lines, note) = shown(tree, 10);
+        assert_eq!(lines, "a/, 1/,  2, 3,b,c/, 1,d");
+        assert_eq!(
+            note,
+            "[8 of 14 entries are shown, since the reply is full; left out are 6 below `b`: list one of those by path, or give \
+             depth for all down to it]"
+        );
+        assert_eq!(shown(tree, 4).0, "a,b,c,d");
+        let (lines, note) = shown(tree, 2);
+        assert_eq!(lines, "a,b");
+        assert!(note.contains("left out are 6 below `b`, 3 below `a`, 3 others: "), "{note}");
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_shown_fits_and_is_a_tree(steps in proptest::collection::vec((0..4_usize, any::<bool>()), 1..200), most in 0..150_usize) {
+            let mut all: Vec<TreeEntry> = Vec::new();
+            for (number, (up, is_directory)) in steps.into_iter().enumerate() {
+                let deepest = all.last().map_or(1, |last| last.depth + usize::from(last.listed));
+                let kind = if is_directory { Kind::Directory } else { Kind::File };
+                let depth = deepest.saturating_sub(up).max(1);
+                all.push(TreeEntry { depth, name: number.to_string().into(), kind, listed: is_directory });
+            }
+            let tree = FittedTree::new(all.clone(), most, |_| 1);
+            prop_assert!(tree.entries.len() <= most);
+            prop_assert!(tree.entries.len() == all.len() || most < all.len());
+            let closed: usize = tree.closed.iter().map(|(_, below)| below).sum();
+            let in_root = all.iter().filter(|entry| entry.depth == 1).count();
+            prop_assert!(most < in_root || tree.entries.len() + closed == all.len());
+            for pair in tree.entries.windows(2) {
+                prop_assert!(pair[1].depth <= pair[0].depth + usize::from(pair[0].listed));
+            }
+        }
+    }
+}

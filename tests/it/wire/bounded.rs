@@ -1,0 +1,141 @@
+//! Replies of calls that do not say how much they want: as long as the operator says, and where the rest is.
+
+use pretty_assertions::assert_eq;
+use serde_json::{Value, json};
+
+use super::stage;
+use crate::harness::Server;
+use crate::schema::NEWEST_HANDSHAKE;
+use crate::tree::Tree;
+
+/// A reply of 100 tokens has 300 bytes: 30 of these lines.
+fn lines(count: usize) -> String {
+    (1..=count).map(|line| format!("line {line:04}\n")).collect::<Vec<_>>().concat()
+}
+
+fn opened(tokens: &[&str]) -> (Tree, Server) {
+    let (tree, allow) = stage();
+    let server = Server::open(&tree, NEWEST_HANDSHAKE, &[&["--allow", &*allow, "--sandbox", "off"], tokens].concat());
+    (tree, server)
+}
+
+#[test]
+fn a_file_is_cut_at_a_line_unless_the_call_says_how_much_it_wants() {
+    let (tree, mut server) = opened(&["--reply-tokens", "100"]);
+    let all = lines(100);
+    tree.file("work/long", &all).file("work/short", lines(30));
+    let mut read = |arguments: Value| server.call("read_file", arguments).all_texts();
+    assert_eq!(read(json!({"path": "short"})), [lines(30)]);
+    assert_eq!(read(json!({"path": "long"})), [&all[..300], "[lines 1-30 of 100; next offset 31]"]);
+    assert_eq!(read(json!({"path": "long", "offset": 81})), [&all[800..], "[lines 81-100 of 100]"]);
+    assert_eq!(read(json!({"path": "long", "offset": 61})), [&all[600..900], "[lines 61-90 of 100; next offset 91]"]);
+    for whole in [json!({"limit": 100}), json!({"head": 100}), json!({"maxTokens": 1000}), json!({"offset": -100})] {
+        let mut arguments = whole;
+        arguments["path"] = json!("long");
+        assert_eq!(read(arguments), std::slice::from_ref(&all));
+    }
+    tree.file("work/one", "x".repeat(1000));
+    assert_eq!(
+        read(json!({"path": "one"})),
+        ["x".repeat(300), "[line 1: 300 of 1000 bytes are shown; maxTokens shows more]".to_owned()]
+    );
+}
+
+#[test]
+fn several_files_share_one_reply() {
+    let (tree, mut server) = opened(&["--reply-tokens", "100"]);
+    tree.file("work/a", lines(20)).file("work/b", lines(20)).file("work/c", lines(1));
+    let read = server.call("read_multiple_files", json!({"paths": ["a", "b", "c"]})).all_texts();
+    let note =
+        |shown| format!("[{shown} of 20 lines are shown, since the reply is full; read_file with offset 11 reads on]");
+    assert_eq!(
+        read,
+        [
+            format!("a:\n{}", lines(20)),
+            format!("b:\n{}\n{}", lines(10), note(10)),
+            "c:\n\n[0 of 1 lines are shown, since the reply is full; read_file with offset 1 reads on]".to_owned()
+        ]
+    );
+}
+
+#[test]
+fn notebooks_are_cells_among_several_files_too() {
+    let (tree, mut server) = opened(&[]);
+    let cell = json!({"cell_type": "markdown", "metadata": {}, "source": ["# Title"]});
+    let notebook = json!({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [cell]});
+    tree.file("work/book.ipynb", notebook.to_string());
+    let one = server.call("read_file", json!({"path": "book.ipynb"})).text();
+    let several = server.call("read_multiple_files", json!({"paths": ["book.ipynb"]})).text();
+    assert!(one.contains("# Title") && !one.contains("cell_type"), "{one}");
+    assert_eq!(several, format!("book.ipynb:\n{one}"));
+}
+
+#[test]
+fn a_directory_and_a_tree_say_what_is_left_out() {
+    let (tree, mut server) = opened(&["--reply-tokens", "100"]);
+    for file in 0..40 {
+        tree.file(format!("work/big/file{file:02}"), "");
+    }
+    tree.file("work/src/main", "").file("work/zz", "");
+    let listed = server.call("list_directory", json!({"path": "big"}));
+    let texts = listed.all_texts();
+    assert_eq!(texts[0].lines().count(), 21);
+    assert_eq!(
+        texts[1],
+        "[21 of 40 entries are listed, since the reply is full; glob_search and search_files find the others by name]"
+    );
+    assert_eq!(listed.result()["structuredContent"]["entries"].as_array().unwrap().len(), 21);
+    let shown = server.call("directory_tree", json!({"path": "."}));
+    let texts = shown.all_texts();
+    let expected = json!({"name": "work", "type": "directory", "children": [
+        {"name": "big", "type": "directory"},
+        {"name": "hello.txt", "type": "file"},
+        {"name": "src", "type": "directory", "children": [{"name": "main", "type": "file"}]},
+        {"name": "zz", "type": "file"}]});
+    assert_eq!(serde_json::from_str::<Value>(&texts[0]).unwrap(), expected);
+    assert_eq!(shown.result()["structuredContent"], expected);
+    assert_eq!(
+        texts[1],
+        "[5 of 45 entries are shown, since the reply is full; left out are 40 below `big`: list one of those by path, or give \
+         depth for all down to it]"
+    );
+    let whole = server.call("directory_tree", json!({"path": ".", "depth": 9})).all_texts();
+    assert_eq!(whole.len(), 1);
+}
+
+#[test]
+fn output_is_cut_in_the_middle_and_a_log_is_read_in_parts() {
+    let (_tree, mut server) = opened(&["--reply-tokens", "100"]);
+    let command =
+        "for i in 1 2 3; do for word in a b c d e f g h i j k l m n o p q r s t; do echo $word $i $word; done; done";
+    let reply = server.call("execute_command", json!({"command": command}));
+    let told = reply.result()["structuredContent"].clone();
+    assert!(told["stdout"].as_str().unwrap().len() < 350, "{told}");
+    let mut uri = told["logs"][0].as_str().unwrap().to_owned();
+    let (mut all, mut parts) = (String::new(), 0);
+    loop {
+        let read = server.request("resources/read", json!({"uri": uri}));
+        let contents = read.result()["contents"].clone();
+        assert_eq!(contents[0]["uri"], uri);
+        all.push_str(contents[0]["text"].as_str().unwrap());
+        parts += 1;
+        let Some(next) = contents[1]["uri"].as_str() else { break };
+        assert_eq!(next.split_once("?offset=").unwrap().1, all.len().to_string());
+        assert!(contents[1]["text"].as_str().unwrap().contains(next), "{contents}");
+        next.clone_into(&mut uri);
+    }
+    let words = |number: u32| ('a'..='t').map(move |word| format!("{word} {number} {word}\n"));
+    let expected = (1..=3).flat_map(words).collect::<Vec<_>>().concat();
+    assert_eq!((all, parts), (expected, 2));
+    let beyond = format!("{}?offset=361", told["logs"][0].as_str().unwrap());
+    assert_eq!(server.request("resources/read", json!({"uri": beyond})).code(), -32002);
+}
+
+#[test]
+fn the_usual_length_is_75_kb_and_0_is_any() {
+    for (tokens, shown) in [(&[][..], 7500), (&["--reply-tokens", "0"][..], 10_000)] {
+        let (tree, mut server) = opened(tokens);
+        tree.file("work/long", lines(10_000));
+        assert_eq!(server.call("read_file", json!({"path": "long"})).text(), lines(shown));
+    }
+}
