@@ -1,5 +1,6 @@
 //! Commands that are waited for: the loop that follows one from its start to its outcome.
 
+use std::cell::Cell;
 use std::ffi::OsString;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
@@ -79,6 +80,8 @@ pub struct Foreground<'a> {
     pub grace: Duration,
     /// Bytes kept of each of the two streams; what comes after is read and counted, not kept.
     pub output_cap_bytes: usize,
+    /// Whoever is told the progress sets it to end the command as at the time limit.
+    pub over: Option<&'a Cell<bool>>,
 }
 
 impl Foreground<'_> {
@@ -213,6 +216,7 @@ impl Foreground<'_> {
             course: Course::new(job, Streams::new(open), Countdown::new(Some(self.timeout), self.grace)),
             captured: Default::default(),
             output_cap_bytes: self.output_cap_bytes,
+            over: self.over,
             started,
             pace,
             listening,
@@ -247,6 +251,7 @@ struct Attended<'a> {
     course: Course,
     captured: [Captured; 2],
     output_cap_bytes: usize,
+    over: Option<&'a Cell<bool>>,
     cancel: &'a CancelToken,
     /// Readable when it is cancelled.
     wake: BorrowedFd<'a>,
@@ -280,7 +285,8 @@ impl Attended<'_> {
                 }
                 self.cancelled = true;
             }
-            if course.countdown.is_up() {
+            let is_over = self.over.is_some_and(Cell::get) && !course.timed_out;
+            if course.countdown.is_up() || is_over {
                 return Ok(None);
             }
             let bytes = self.captured.iter().map(|stream| stream.total_bytes).sum();

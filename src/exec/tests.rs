@@ -80,11 +80,28 @@ fn foreground<'a>(
     running: &'a Slots,
     cancel: &'a CancelToken,
 ) -> Foreground<'a> {
-    Foreground { launcher, running, cancel, timeout, grace: Duration::from_millis(50), output_cap_bytes: 10 }
+    let grace = Duration::from_millis(50);
+    Foreground { launcher, running, cancel, timeout, grace, output_cap_bytes: 10, over: None }
 }
 
 fn run_it(launcher: &Launcher, timeout: Duration, running: &Slots, cancel: &CancelToken) -> Result<Outcome, ExecError> {
     foreground(launcher, timeout, running, cancel).run(&command("a line"), &mut |_, _| {})
+}
+
+#[test]
+fn who_is_told_the_progress_may_end_it() {
+    let (sender, receiver) = channel();
+    let launcher = launcher(move |peer| {
+        let mut word = [0; 8];
+        let (got, _) = recv(&peer.control, &mut word[..], RecvFlags::empty()).unwrap();
+        sender.send(word[..got].to_vec()).unwrap();
+        peer.end(Exit::Signal(15));
+    });
+    let (running, cancel, over) = (Slots::new(1), CancelToken::new(), std::cell::Cell::new(false));
+    let foreground = Foreground { grace: LONG, over: Some(&over), ..foreground(&launcher, LONG, &running, &cancel) };
+    let outcome = foreground.run(&command("a line"), &mut |_, stage| over.set(stage != Stage::Waiting)).unwrap();
+    assert_eq!(receiver.recv().unwrap(), [b'T', 15]);
+    assert_eq!(outcome, Outcome { timed_out: true, ..done(Exit::Signal(15)) });
 }
 
 fn simple(launcher: &Launcher) -> Result<Outcome, ExecError> {

@@ -59,6 +59,8 @@ pub const PYTHON_OUTPUT_CAP_BYTES: usize = 16 * 1024;
 pub const PYTHON_RESULT_CAP_BYTES: usize = 8 * 1024;
 /// Output of a cell that is kept in a file when its reply does not show it all, in bytes for each of its two streams.
 pub const MAX_PYTHON_LOG_BYTES: usize = 16 * 1024 * 1024;
+/// Longest stream of a cell that is shown without what it wrote over, in bytes.
+pub const MAX_PYTHON_FOLDED_BYTES: usize = 2 * 1024 * 1024;
 /// Output between cells that the next reply shows, in bytes.
 pub const MAX_PYTHON_LATE_BYTES: usize = 8 * 1024;
 /// Files below a session's directory that are looked at for changes.

@@ -10,6 +10,8 @@ pub const DEFAULT_TESTS_TIMEOUT_SECS: u64 = 300;
 pub const MAX_TESTS_TIMEOUT_SECS: u64 = 86_400;
 /// Output kept of a runner or checker, in bytes for each of its two streams: some say there what became of the tests.
 pub const TESTS_OUTPUT_BYTES: usize = 32 * 1024 * 1024;
+/// How long the process of a run whose tests have ended goes on without a word, in seconds: tear-downs come after that.
+pub const TESTS_LINGER_SECS: u64 = 20;
 /// What is read of a growing report at a time, in bytes.
 pub const TESTS_PROGRESS_BYTES: usize = 4 * 1024 * 1024;
 /// Projects whose failed tests are remembered.

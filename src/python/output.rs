@@ -3,7 +3,8 @@
 use std::collections::VecDeque;
 use std::fmt::Write as _;
 
-use crate::limits::{MAX_PYTHON_LATE_BYTES, MAX_PYTHON_LOG_BYTES};
+use crate::limits::{MAX_PYTHON_FOLDED_BYTES, MAX_PYTHON_LATE_BYTES, MAX_PYTHON_LOG_BYTES};
+use crate::text::fold::fold;
 
 /// One stream while it is written.
 #[derive(Debug)]
@@ -24,7 +25,7 @@ pub struct Captured {
     pub text: String,
     /// What was written, in bytes.
     pub total_bytes: u64,
-    /// The first bytes as they came, at most [`MAX_PYTHON_LOG_BYTES`]; `None` if all are shown.
+    /// The first bytes as they came, at most [`MAX_PYTHON_LOG_BYTES`]; `None` if all are shown as they came.
     pub log: Option<Vec<u8>>,
     /// Where in `text`, in bytes, the line ends that says what is left out, before its bracket; 0 if all is shown.
     mark: usize,
@@ -74,6 +75,14 @@ impl Capture {
     /// Leaves it as if nothing had been written.
     pub(super) fn finish(&mut self) -> Captured {
         let Self { log, tail, total, cap } = std::mem::replace(self, Self::new(self.cap));
+        if let Some(folded) = without_overwritten(&log, total) {
+            let mut text = beginning_and_end(String::from_utf8_lossy(&folded).into_owned(), cap);
+            let newline = if text.ends_with('\n') { "" } else { "\n" };
+            let _ = write!(text, "{newline}[... of {total} bytes without what was written over");
+            let mark = text.len();
+            text.push_str(" ...]\n");
+            return Captured { text, total_bytes: total, log: Some(log), mark };
+        }
         if total <= cap as u64 {
             let text = String::from_utf8_lossy(&log).into_owned();
             return Captured { text, total_bytes: total, log: None, mark: 0 };
@@ -98,6 +107,15 @@ impl Capture {
         text.push_str(&String::from_utf8_lossy(last));
         Captured { text, total_bytes: total, log: Some(log), mark }
     }
+}
+
+/// What a terminal would show at the end, if lines were written over with carriage returns and it is much shorter. What merely
+/// counts stays as it is elsewhere: it may be what was asked for.
+fn without_overwritten(log: &[u8], total: u64) -> Option<Vec<u8>> {
+    let is_over = |at: usize| log.get(at + 1).is_some_and(|next| *next != b'\n');
+    let is_meant = log.len() as u64 == total && log.len() <= MAX_PYTHON_FOLDED_BYTES;
+    let folded = (is_meant && memchr::memchr_iter(b'\r', log).any(is_over)).then(|| fold(log, 1))?;
+    (folded.len() < log.len()).then_some(folded)
 }
 
 /// Without the beginning of a line or of a character at the end, if a line ends anywhere near.
@@ -190,6 +208,19 @@ mod tests {
     fn a_text_is_shown_whole_or_with_both_ends() {
         assert_eq!(beginning_and_end("abcd".into(), 4), "abcd");
         assert_eq!(beginning_and_end("abcde".into(), 4), "ab\n[... 1 of 5 bytes left out ...]\nde");
+    }
+
+    #[test]
+    fn what_was_written_over_is_in_the_file() {
+        let all = (0..=100).map(|part| format!("\r{part:3}% of it")).collect::<Vec<_>>().concat() + "\ndone\n";
+        let mut shown = captured(4096, &[all.as_bytes()]);
+        assert_eq!(shown.log.as_deref(), Some(all.as_bytes()));
+        shown.name_file("outputs/x.txt");
+        let mark = "[... of 1117 bytes without what was written over; all of it: outputs/x.txt ...]";
+        assert_eq!(shown.text, format!("100% of it\ndone\n{mark}\n"));
+        // What counts is what was asked for.
+        let counted = (0..100).map(|number| format!("{number}\r\n")).collect::<Vec<_>>().concat();
+        assert_eq!(captured(4096, &[counted.as_bytes()]).text, counted);
     }
 
     #[test]

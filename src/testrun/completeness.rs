@@ -42,7 +42,7 @@ fn again(runner: &dyn Runner, failed: &[FailedTest], results: &TestResults) -> V
     let ran: HashSet<&str> = results
         .tests
         .iter()
-        .filter(|test| test.state.ran() || test.state == State::Todo)
+        .filter(|test| test.state.ran() || matches!(test.state, State::Todo | State::ExpectedFailure))
         .map(|test| test.id.as_str())
         .chain(results.unfinished.iter().map(String::as_str))
         .collect();

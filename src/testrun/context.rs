@@ -1,5 +1,6 @@
 //! What runs and checks stand on: the allowed directories, and the door to processes.
 
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -67,6 +68,18 @@ impl<'a> RunContext<'a> {
         timeout: Duration,
         on_progress: &mut dyn FnMut(Duration, Stage),
     ) -> Result<Outcome, TestrunError> {
+        self.shell_until(dir, line, timeout, None, on_progress)
+    }
+
+    /// The same; `on_progress` may set `over`, to have it ended as if its time were up.
+    pub fn shell_until(
+        &self,
+        dir: &Checked<Read>,
+        line: &str,
+        timeout: Duration,
+        over: Option<&Cell<bool>>,
+        on_progress: &mut dyn FnMut(Duration, Stage),
+    ) -> Result<Outcome, TestrunError> {
         if line.len() > MAX_COMMAND_BYTES {
             return Err(TestrunError::arguments(format!(
                 "the command for so many files is {} bytes long, and at most {MAX_COMMAND_BYTES} are possible; name \
@@ -83,6 +96,7 @@ impl<'a> RunContext<'a> {
             timeout,
             grace,
             output_cap_bytes: TESTS_OUTPUT_BYTES,
+            over,
         };
         let outcome = foreground.run(&command, on_progress)?;
         if outcome.cancelled { Err(exec::ExecError::Cancelled.into()) } else { Ok(outcome) }

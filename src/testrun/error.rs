@@ -68,6 +68,12 @@ pub enum TestrunError {
     Place(#[source] io::Error),
 }
 
+/// How runners are told to write JUnit XML, by a word of the test script: node:test, Mocha.
+const JUNIT_OPTIONS: [(&str, &str); 2] = [
+    ("--test", "--test-reporter=junit --test-reporter-destination=junit.xml"),
+    ("mocha", "--reporter=xunit --reporter-option=output=junit.xml"),
+];
+
 impl TestrunError {
     /// Arguments that cannot be obeyed.
     pub fn arguments(message: impl Into<String>) -> Self {
@@ -81,13 +87,18 @@ impl TestrunError {
             Self::Fs(error) => error.hint(),
             Self::Exec(error) => error.hint(),
             Self::Nothing { below: Some(below), .. } => Some(format!("give one of these as `cwd`: {below}").into()),
-            Self::Nothing { script: Some(script), .. } => Some(
-                format!(
-                    "the test script of package.json is `{script}`: `runner: \"junit\"` with a `command` that makes it \
-                     write JUnit XML, and `report`, where it writes that"
+            Self::Nothing { script: Some(script), .. } => {
+                let options =
+                    JUNIT_OPTIONS.iter().find(|(word, _)| script.split_whitespace().any(|other| other == *word));
+                let options = options.map(|(_, options)| format!(" (`{options}`)")).unwrap_or_default();
+                Some(
+                    format!(
+                        "the test script of package.json is `{script}`: `runner: \"junit\"` with a `command` that makes it \
+                         write JUnit XML{options}, and `report`, where it writes that"
+                    )
+                    .into(),
                 )
-                .into(),
-            ),
+            }
             Self::Nothing { named, .. } => {
                 Some(format!("give the project's directory as `cwd`, or name {named}").into())
             }

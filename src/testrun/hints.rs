@@ -6,6 +6,7 @@ use super::request::RunRequest;
 use super::runner::Runner;
 use super::selection::TestSelection;
 use super::subprojects::who_has;
+use crate::limits::TESTS_LINGER_SECS;
 
 /// The next step, where the report alone does not tell it.
 pub fn hint(
@@ -14,6 +15,7 @@ pub fn hint(
     request: &RunRequest<'_>,
     selection: &TestSelection,
     runner: &'static dyn Runner,
+    lingered: bool,
 ) -> Option<String> {
     let seconds = request.timeout.as_secs();
     Some(match report.status {
@@ -22,6 +24,10 @@ pub fn hint(
             let elsewhere = runner.lies_in_projects().then(|| who_has(context, report.runner.cwd.as_ref(), runner)).flatten();
             elsewhere.unwrap_or_else(|| runner.how_to_get(context, &report.runner.command))
         }
+        TestStatus::TimedOut if lingered => format!(
+            "every test had ended, and the process went on for {TESTS_LINGER_SECS} s and was ended: close what holds it (a server, \
+             a timer, a thread) where the tests end"
+        ),
         TestStatus::TimedOut if report.unfinished.is_empty() => {
             format!("ended after {seconds} s: give a longer `timeout`, or fewer `testFiles`")
         }

@@ -35,9 +35,7 @@ pub fn told(context: &RunContext<'_>, run: &FinishedRun<'_>, results: &TestResul
     }
     if let Some(off) = run.runner.switched_off(context, run.root, run.selection) {
         let is_meant = !run.is_filtered || *run.selection != TestSelection::All;
-        return listed(off, MAX_NAMED_UNTAKEN)
-            .filter(|_| is_meant)
-            .map(|off| format!("not run, as Cargo.toml says: {off}"));
+        return listed(off, MAX_NAMED_UNTAKEN).filter(|_| is_meant).map(|off| format!("not run: {off}"));
     }
     let is_known = !results.takes.is_empty();
     let names = run.runner.language().and_then(Language::test_files)?;

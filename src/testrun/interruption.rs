@@ -25,12 +25,12 @@ impl Interruption {
 /// tests behind one that it dies in are not even known.
 pub fn how(is_shared: bool, results: &TestResults, status: TestStatus) -> Option<&'static str> {
     match status {
-        TestStatus::TimedOut => return Some("timed out"),
+        TestStatus::TimedOut if !results.ended => return Some("timed out"),
         TestStatus::Crashed => return Some("crashed"),
         TestStatus::MissingTool | TestStatus::ConfigError | TestStatus::NoTests | TestStatus::BuildError => {
             return None;
         }
-        TestStatus::Passed | TestStatus::Failed | TestStatus::Incomplete => {}
+        TestStatus::Passed | TestStatus::Failed | TestStatus::Incomplete | TestStatus::TimedOut => {}
     }
     let ends_all = |state| matches!(state, State::Crashed | State::TimedOut);
     if is_shared && results.failures.iter().any(|case| ends_all(case.state)) {

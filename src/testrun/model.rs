@@ -69,8 +69,10 @@ pub enum State {
     Crashed,
     /// It was left out.
     Skipped,
-    /// It is still to be written, or is expected to fail and did.
+    /// It is still to be written.
     Todo,
+    /// It is expected to fail, and did.
+    ExpectedFailure,
     /// It was never reached.
     NotRun,
 }
@@ -159,9 +161,12 @@ pub struct Summary {
     /// Left out.
     #[serde(skip_serializing_if = "is_zero")]
     pub skipped: u64,
-    /// Still to be written, or expected to fail and did.
+    /// Still to be written.
     #[serde(skip_serializing_if = "is_zero")]
     pub todo: u64,
+    /// Expected to fail, and did.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub expected_failures: u64,
     /// Passed when tried again.
     #[serde(skip_serializing_if = "is_zero")]
     pub flaky: u64,
@@ -179,6 +184,7 @@ impl Summary {
             State::Errored => &mut self.errored,
             State::Skipped => &mut self.skipped,
             State::Todo => &mut self.todo,
+            State::ExpectedFailure => &mut self.expected_failures,
             State::NotRun => &mut self.not_run,
         };
         *of += 1;

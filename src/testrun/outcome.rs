@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use nix::sys::signal::Signal;
+
 use crate::exec::{Denied, Exit, Log, Outcome};
 
 /// What came of a run of tests or a check of types.
@@ -24,6 +26,8 @@ pub struct ProcessEnding {
     pub signal: Option<i32>,
     /// It was ended because its time was up.
     pub timed_out: bool,
+    /// That was before the time limit: its tests had ended, and it had not.
+    pub lingered: bool,
     /// It was never started: there is no such program.
     pub missing: bool,
     /// How long it took, in milliseconds.
@@ -37,6 +41,24 @@ impl ProcessEnding {
             Exit::Code(code) => (Some(code), None),
             Exit::Signal(signal) => (None, Some(signal)),
         };
-        Self { exit_code, signal, timed_out: outcome.timed_out, missing, duration_ms: took.as_millis() as u64 }
+        Self {
+            exit_code,
+            signal,
+            timed_out: outcome.timed_out,
+            lingered: false,
+            missing,
+            duration_ms: took.as_millis() as u64,
+        }
+    }
+
+    /// `exit code 3`, `SIGSEGV (signal 11)`.
+    pub fn words(&self) -> String {
+        match (self.exit_code, self.signal) {
+            (_, Some(signal)) => {
+                let name = Signal::try_from(signal).map_or("a signal", Signal::as_str);
+                format!("{name} (signal {signal})")
+            }
+            (code, None) => format!("exit code {}", code.unwrap_or_default()),
+        }
     }
 }

@@ -35,6 +35,11 @@ impl RunProgress {
         }
     }
 
+    /// Whether all tests have ended, as far as the runner says it.
+    pub fn has_ended(&self) -> bool {
+        self.counted.has_ended
+    }
+
     /// Tests that have ended.
     pub fn done(&self) -> u64 {
         self.counted.done
@@ -42,7 +47,7 @@ impl RunProgress {
 
     /// Tests that are known, if the runner says it; it may grow while files are loaded.
     pub fn total(&self) -> Option<u64> {
-        let TestCount { done, total } = self.counted;
+        let TestCount { done, total, .. } = self.counted;
         (total > 0).then_some(total.max(done))
     }
 }

@@ -1,5 +1,6 @@
 //! Runs the tests of a project behind the walls, and reads what became of them.
 
+use std::cell::Cell;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -28,7 +29,7 @@ use super::tool::is_absent;
 use super::{failed_tests, ignored_files, runners, verdict};
 use crate::cancel::Bound;
 use crate::exec::{ExecError, Log, Outcome, Stage, place_of};
-use crate::limits::{MAX_TEST_READ_SECS, TESTS_PROGRESS_BYTES};
+use crate::limits::{MAX_TEST_READ_SECS, TESTS_LINGER_SECS, TESTS_PROGRESS_BYTES};
 use crate::policy::{Checked, PolicyError, Read};
 use crate::text::escape::show_path;
 
@@ -89,11 +90,17 @@ pub fn run(
     let before = Instant::now();
     let stale = request.report.and_then(|report| version_of(context, &project, report));
     let (mut seen, mut offset) = (RunProgress::new(runner), 0);
-    let outcome = context.shell(&project, &shell_line, request.timeout, &mut |elapsed, stage| {
+    let (over, mut last_word) = (Cell::new(false), (Duration::ZERO, 0));
+    let outcome = context.shell_until(&project, &shell_line, request.timeout, Some(&over), &mut |elapsed, stage| {
         if let Ok(bytes) = lent.read(REPORT, offset, TESTS_PROGRESS_BYTES) {
             offset += bytes.len() as u64;
             seen.feed(&bytes);
         }
+        let Stage::Running { bytes } = stage else { return on_progress(elapsed, &progress(&seen, elapsed, stage)) };
+        if last_word.1 != bytes + offset || !seen.has_ended() {
+            last_word = (elapsed, bytes + offset);
+        }
+        over.set(elapsed.saturating_sub(last_word.0) >= Duration::from_secs(TESTS_LINGER_SECS));
         on_progress(elapsed, &progress(&seen, elapsed, stage));
     })?;
     let took = before.elapsed();
@@ -125,7 +132,7 @@ pub fn run(
     let command = request.command.map_or(plan.argv, |command| vec![command.to_owned()]);
     let log = context.logs.keep_run("run_tests", &shown, &outcome.stdout, &outcome.stderr);
     let info = ToolInfo { name: runner.id(), version, command, cwd: root };
-    let ended = EndedRun { selection: &selection, facts: &facts, info, outcome: &outcome, took, log };
+    let ended = EndedRun { selection: &selection, facts: &facts, info, outcome: &outcome, took, over: over.get(), log };
     Ok(told(context, request, choice, results, ended))
 }
 
@@ -144,6 +151,8 @@ struct EndedRun<'a> {
     info: ToolInfo<RunnerName>,
     outcome: &'a Outcome,
     took: Duration,
+    /// The server ended it when its tests had ended.
+    over: bool,
     log: Arc<Log>,
 }
 
@@ -167,10 +176,11 @@ fn told(
     mut results: TestResults,
     ended: EndedRun<'_>,
 ) -> RunOutcome<TestReport> {
-    let EndedRun { selection, facts, info, outcome, took, log } = ended;
+    let EndedRun { selection, facts, info, outcome, took, over, log } = ended;
     let runner = choice.runner;
     let missing = !results.begun && !runner.is_given() && is_absent(runner.name(), outcome);
-    let ending = ProcessEnding::of(outcome, took, missing);
+    let lingered = over && outcome.timed_out;
+    let ending = ProcessEnding { lingered, ..ProcessEnding::of(outcome, took, missing) };
     let cwd = info.cwd.clone();
     let root: &Path = cwd.as_ref();
     let mut notes = choice.notes;
@@ -193,6 +203,12 @@ fn told(
         by_package: request.changed,
     };
     let mut missed = missed(runner, selection, &evidence, &results);
+    if !is_filtered && !matches!(selection, TestSelection::Failed(_)) {
+        let behind = runner.behind(&evidence, &results);
+        results.summary.not_run += behind.len() as u64;
+        results.summary.total += behind.len() as u64;
+        missed.extend(behind);
+    }
     let cut = context.history.cut(root, runner.id());
     let cut_before = cut.as_ref().filter(|_| matches!(selection, TestSelection::Failed(_))).map(Interruption::told);
     missed.extend(cut_before.clone());
@@ -215,7 +231,7 @@ fn told(
     }
     report.log_uri = Some(log.uri.clone());
     let hints = [
-        hint(context, &report, request, selection, runner),
+        hint(context, &report, request, selection, runner, ending.lingered),
         runner.hint(context, &report, has_own_harness),
         (cut_before.is_some() && report.status == TestStatus::Incomplete).then(|| {
             "what failed has passed now; run the tests without `rerunFailed`, for those that never ran".to_owned()

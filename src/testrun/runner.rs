@@ -91,7 +91,8 @@ pub trait Runner: ProjectTool {
 
     /// Counts what a line of the growing report tells.
     fn count(&self, line: &[u8], counted: &mut TestCount) {
-        if let Ok(event) = serde_json::from_slice(line) {
+        if let Ok(event) = serde_json::from_slice::<ReporterEvent>(line) {
+            counted.has_ended |= event.ev == "end";
             self.count_event(&event, counted);
         }
     }
@@ -156,6 +157,11 @@ pub trait Runner: ProjectTool {
         if self.is_given() { Vec::new() } else { not_taken_up(evidence, named, results, |_| true) }
     }
 
+    /// Ids of tests that the run did not come to, and never told of: those behind one that their process died in.
+    fn behind(&self, _evidence: &Evidence<'_>, _results: &TestResults) -> Vec<String> {
+        Vec::new()
+    }
+
     /// What has tests and is switched off by the project's manifest, where that is what leaves out tests.
     fn switched_off(&self, context: &RunContext<'_>, root: &Path, which: &TestSelection) -> Option<Vec<String>> {
         (self.language() == Some(Language::Rust)).then(|| cargo::switched_off(context, root, which))
@@ -205,6 +211,8 @@ pub struct TestCount {
     pub done: u64,
     /// Those that are known; may grow while files are loaded.
     pub total: u64,
+    /// The reporter has said that all have.
+    pub has_ended: bool,
 }
 
 /// A line of a bundled reporter, as far as it is counted.

@@ -68,6 +68,7 @@ fn heading(text: &mut String, report: &TestReport) {
         (summary.errored, "errored"),
         (summary.skipped, "skipped"),
         (summary.todo, "todo"),
+        (summary.expected_failures, "failed as expected"),
         (summary.flaky, "flaky"),
         (summary.not_run, "not run"),
     ];

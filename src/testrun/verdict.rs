@@ -154,7 +154,10 @@ pub fn test_report(
     report.truncated.others += cut(&mut report.not_run, MAX_RUN_FAULTS);
     let is_silent = !results.silent.is_empty();
     report.unfinished.extend(results.silent);
-    report.hint = hint(&report, results.deselected, is_silent);
+    report.hint = hint(&report, results.deselected, is_silent, ending);
+    if ending.lingered {
+        report.run_errors.append(&mut results.held);
+    }
     if status == TestStatus::Crashed && results.is_cut_short && ending.exit_code == Some(0) {
         report.hint.get_or_insert_with(|| {
             "every test passed, and then something ended the process with success before the runner was through: look for an \
@@ -169,7 +172,10 @@ pub fn test_report(
         _ => true,
     };
     if needs_words && !explained && !results.remarks.trim().is_empty() {
-        report.run_errors.push(RunError { class: None, message: results.remarks, stack: Vec::new() });
+        // What a process that died wrote last need not be why.
+        let class = (status == TestStatus::Crashed)
+            .then(|| format!("the runner ended with {}; its last output", ending.words()));
+        report.run_errors.push(RunError { class, message: results.remarks, stack: Vec::new() });
     }
     report
 }
@@ -205,9 +211,9 @@ pub fn shortened(mut report: TestReport) -> TestReport {
 }
 
 /// The next step, where one can be told from the report alone.
-fn hint(report: &TestReport, deselected: u64, is_silent: bool) -> Option<String> {
+fn hint(report: &TestReport, deselected: u64, is_silent: bool, ending: ProcessEnding) -> Option<String> {
     let text = match report.status {
-        TestStatus::NoTests if deselected > 0 && !report.left_out.is_empty() => {
+        TestStatus::NoTests if deselected > 0 && (!report.left_out.is_empty() || report.scope.filter.is_none()) => {
             "the project's own configuration may leave out what was asked for; a file or a test can be named".to_owned()
         }
         TestStatus::NoTests if deselected == 1 => {
@@ -216,10 +222,16 @@ fn hint(report: &TestReport, deselected: u64, is_silent: bool) -> Option<String>
         TestStatus::NoTests if deselected > 0 => {
             format!("the filter left out all {deselected} tests: correct it, or leave it out")
         }
-        TestStatus::NoTests if report.summary.skipped + report.summary.todo > 0 => {
+        TestStatus::NoTests if report.summary.total > 0 && report.scope.filter.is_some() => {
             "every test was skipped: correct the filter, or leave it out".to_owned()
         }
-        TestStatus::NoTests => "no test was found: look at the files and the filter that were asked for".to_owned(),
+        TestStatus::NoTests if report.summary.total > 0 => {
+            "no test has passed or failed: each leaves itself out, is still to be written, or is expected to fail".to_owned()
+        }
+        TestStatus::NoTests if report.scope.filter.is_some() => {
+            "no test was found: look at the files and the filter that were asked for".to_owned()
+        }
+        TestStatus::NoTests => "no test was found: look at the files that were asked for".to_owned(),
         TestStatus::TimedOut if !report.unfinished.is_empty() => {
             "look for an endless loop or a wait without end in what is unfinished, or ask for more time".to_owned()
         }
@@ -237,7 +249,7 @@ fn hint(report: &TestReport, deselected: u64, is_silent: bool) -> Option<String>
             "the runner ended with success before any test: look for an exit in its configuration or set-up".to_owned()
         }
         TestStatus::Crashed if !report.unfinished.is_empty() => {
-            "the process died while what is unfinished ran; the results before it stand".to_owned()
+            format!("the process died while what is unfinished ran (the runner ended with {}); the results before it stand", ending.words())
         }
         TestStatus::Failed
             if report.failures.is_empty() && report.file_errors.is_empty() && report.run_errors.is_empty() =>
@@ -405,6 +417,21 @@ mod tests {
         assert_eq!(of_tests(&CargoTest, &broken, 0, exit(101)), TestStatus::BuildError);
         let partly = TestResults { build_failed: true, ..results(passed(1)) };
         assert_eq!(of_tests(&Go, &partly, 0, exit(1)), TestStatus::Failed);
+    }
+
+    #[test]
+    fn a_process_that_lives_on_is_told_with_what_holds_it() {
+        let held = RunError { message: "the thread `x`".to_owned(), ..RunError::default() };
+        let ending = ProcessEnding { timed_out: true, lingered: true, signal: Some(15), ..ProcessEnding::default() };
+        let of = |ending: ProcessEnding| {
+            let info = ToolInfo { name: RunnerName("pytest"), version: None, command: Vec::new(), cwd: String::new() };
+            let results = TestResults { held: vec![held.clone()], ..results(passed(1)) };
+            let report = test_report(&Pytest, info, Scope::default(), results, Vec::new(), ending, false);
+            (report.status, report.run_errors)
+        };
+        assert_eq!(of(ending), (TestStatus::TimedOut, vec![held.clone()]));
+        assert_eq!(of(exit(0)), (TestStatus::Passed, vec![]));
+        assert_eq!([ending.words(), exit(3).words()], ["SIGTERM (signal 15)", "exit code 3"]);
     }
 
     #[test]

@@ -145,7 +145,15 @@ impl Commands {
         timeout: Duration,
     ) -> Foreground<'a> {
         let grace = Duration::from_millis(KILL_GRACE_MS);
-        Foreground { launcher, running: &self.running, cancel, timeout, grace, output_cap_bytes: self.output_cap_bytes }
+        Foreground {
+            launcher,
+            running: &self.running,
+            cancel,
+            timeout,
+            grace,
+            output_cap_bytes: self.output_cap_bytes,
+            over: None,
+        }
     }
 
     /// Whether a kernel wall stands around commands.

@@ -66,6 +66,24 @@ def test_leaks():
     thread.start()
     thread.join()
 """,
+    "test_cause.py": """def load():
+    raise ValueError("bad header")
+
+
+def test_cause():
+    try:
+        load()
+    except ValueError as error:
+        raise RuntimeError("cannot load") from error
+""",
+    "test_leaves.py": "import sys\n\n\nsys.exit(3)\n",
+    "test_held.py": """import threading
+import time
+
+
+def test_held():
+    threading.Thread(target=time.sleep, args=(120,), name="sleeper").start()
+""",
     "test_hang.py": "def test_first():\n    pass\n\n\ndef test_spins():\n    while True:\n        pass\n",
     "test_exit.py": "import os\n\n\ndef test_first():\n    pass\n\n\ndef test_leaves():\n    os._exit(0)\n",
 }
@@ -147,6 +165,17 @@ async def pytest(client: Client, work: pathlib.Path) -> None:
     spread = await runs.run(testFiles=["test_thread.py"])
     leaked = [error["type"] for error in spread.get("runErrors", [])]
     runs.says("fails for what a thread raises", (spread.get("status"), leaked) == ("failed", ["UnhandledThreadException"]), spread)
+    place_of = spread["runErrors"][0]["stack"][0]
+    runs.says("tells where that is", (place_of["file"], place_of["line"]) == ("test_thread.py", 6), spread)
+    caused = await runs.run(testFiles=["test_cause.py"])
+    errors = [(error["message"], error["stack"][0]["line"]) for error in caused["failures"][0]["errors"]]
+    runs.says("tells causes", errors == [("cannot load", 9), ("caused by ValueError: bad header", 2)], caused)
+    leaves = await runs.run(testFiles=["test_leaves.py"])
+    error = leaves["runErrors"][0]
+    runs.says("tells who leaves at import", (error["message"], error["stack"][0]["line"]) == ("SystemExit: 3", 4), leaves)
+    held = await runs.run(testFiles=["test_held.py"])
+    told = (held.get("status"), [error["message"] for error in held.get("runErrors", [])])
+    runs.says("ends what lives on", told == ("timed_out", ["the thread `sleeper`"]), held)
     left = await runs.run(testFiles=["test_exit.py"])
     runs.says("does not pass what left early", left.get("status") == "crashed" and counts(left, "passed") == [1], left)
     hang = await runs.run(testFiles=["test_hang.py"], timeout=8)

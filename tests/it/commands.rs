@@ -93,6 +93,7 @@ impl Shell {
             timeout: self.timeout,
             grace: self.grace,
             output_cap_bytes: self.cap,
+            over: None,
         };
         let outcome = foreground.run(&self.command(line), on_progress);
         assert!(self.running.is_empty(), "a command that is over left the table");

@@ -155,6 +155,34 @@ pub fn switched_off(context: &RunContext<'_>, root: &Path, selection: &TestSelec
     off.map(|(path, why)| format!("{} ({why})", path.strip_prefix(root).unwrap_or(path).display())).collect()
 }
 
+/// Whether there are examples in the documentation of a library that are run as tests.
+pub fn has_doc_tests(context: &RunContext<'_>, root: &Path) -> bool {
+    let Ok(project) = context.disk().directory(root) else { return false };
+    let dirs = manifests(context, &project, false);
+    dirs.iter().filter_map(|file| file.parent()).any(|dir| {
+        let manifest = context.disk().text(&dir.join("Cargo.toml")).unwrap_or_default();
+        let is_off = tables_of(&manifest, &["[lib]"]).iter().any(|table| table.off.contains(&"doctest"));
+        let Ok(src) = context.disk().directory(&dir.join("src")) else { return false };
+        if is_off || context.disk().text(&dir.join("src/lib.rs")).is_none() {
+            return false;
+        }
+        let files = written(context.call(), &src, &["**/*.rs"], &[]).unwrap_or_default();
+        files.iter().filter_map(|file| context.disk().text(file)).any(|text| has_example(&text))
+    })
+}
+
+/// Whether comments of documentation have a block of Rust that is run: <https://doc.rust-lang.org/rustdoc/write-documentation/documentation-tests.html>.
+fn has_example(text: &str) -> bool {
+    let comments = text.lines().map(str::trim_start);
+    let fences = comments.filter_map(|line| {
+        let comment = line.strip_prefix("///").or_else(|| line.strip_prefix("//!"))?;
+        comment.trim_start().strip_prefix("```")
+    });
+    // Every second one ends a block.
+    let mut infos = fences.step_by(2).filter_map(|info| info.split(',').next());
+    infos.any(|word| matches!(word.trim(), "" | "rust" | "no_run" | "should_panic" | "compile_fail"))
+}
+
 /// What a package has and does not test: its own paths, and why.
 fn of_package(context: &RunContext<'_>, dir: &Path) -> Vec<(PathBuf, &'static str)> {
     let manifest = context.disk().text(&dir.join("Cargo.toml")).unwrap_or_default();
@@ -192,4 +220,19 @@ fn has_tests(context: &RunContext<'_>, dir: &Path, glob: &str) -> bool {
 /// Whether there is a test in a file.
 fn is_tested(context: &RunContext<'_>, file: &Path) -> bool {
     context.disk().text(file).is_some_and(|text| text.contains("#[test]"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn examples_that_are_run_are_tests() {
+        let of = |info: &str| has_example(&format!("    /// Adds.\n    /// ```{info}\n    /// x\n    /// ```\n"));
+        assert_eq!(
+            ["", "rust", "no_run,edition2021", "text", "ignore", "sh"].map(of),
+            [true, true, true, false, false, false]
+        );
+        assert!(!has_example("// ```\n// x\n// ```\n"));
+    }
 }

@@ -152,6 +152,13 @@ impl<'a> ResultCollector<'a> {
         self.results.run_errors.push(error);
     }
 
+    /// What keeps the process from ending when the tests have ended.
+    pub fn held(&mut self, message: &str, frames: Vec<Frame>) {
+        let error =
+            RunError { class: Some("held on".to_owned()), message: self.text(message), stack: self.stack(frames) };
+        self.results.held.push(error);
+    }
+
     /// A program that ended with success and told of no test.
     pub fn silent(&mut self, program: &str) {
         if self.results.silent.len() < MAX_RUN_FAULTS {

@@ -320,7 +320,8 @@ fn add(collector: &mut ResultCollector<'_>, element: &JunitCase) {
     } else {
         match (&element.skipped, element.said) {
             (_, Some(said)) if said.is_failure() => said,
-            (Some(skip), _) if skip.kind.contains("xfail") || skip.kind.contains("todo") => State::Todo,
+            (Some(skip), _) if skip.kind.contains("xfail") => State::ExpectedFailure,
+            (Some(skip), _) if skip.kind.contains("todo") => State::Todo,
             (Some(_), _) => State::Skipped,
             (None, said) => said.unwrap_or(State::Passed),
         }

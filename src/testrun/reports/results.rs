@@ -40,6 +40,8 @@ pub struct TestResults {
     pub file_errors: Vec<FileError>,
     /// What went wrong outside every test and file.
     pub run_errors: Vec<RunError>,
+    /// What keeps the process from ending when the tests have ended, as far as the runner says it.
+    pub held: Vec<RunError>,
     /// Tests, or files, that began and never ended.
     pub unfinished: Vec<String>,
     /// Files that the runner knew of and never began, where it says so.

@@ -60,6 +60,15 @@ pub fn is_library(file: &str) -> bool {
     LIBRARIES.iter().any(|part| if part.starts_with('/') { file.contains(part) } else { file.starts_with(part) })
 }
 
+/// A line that names the place of an error of `file`, if that is in another file of the project.
+pub fn elsewhere(frames: &[Frame], file: &str) -> Option<String> {
+    let frame = frames.iter().find(|frame| !is_library(&frame.file))?;
+    let place = [Some(frame.file.clone()), frame.line.map(|line| line.to_string())];
+    let column = frame.column.map(|column| column.to_string());
+    let place: Vec<String> = place.into_iter().chain([column]).flatten().collect();
+    (!frame.file.ends_with(file)).then(|| format!("\nat {}", place.join(":")))
+}
+
 /// How many frames are told: those of the project; where there is none, the first.
 pub fn told_frames(stack: &[Frame]) -> usize {
     stack.iter().take_while(|frame| !is_library(&frame.file)).count().max(1)

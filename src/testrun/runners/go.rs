@@ -2,7 +2,9 @@
 
 mod report;
 
-use crate::limits::{MAX_LEFT_OUT, MAX_TEST_FILES};
+use std::path::PathBuf;
+
+use crate::limits::{MAX_LEFT_OUT, MAX_RUN_FAULTS, MAX_TEST_FILES};
 use crate::testrun::prelude::*;
 
 /// The tests of Go.
@@ -87,6 +89,42 @@ impl Runner for Go {
         // Of each by itself Go says nothing where there is a filter; that no test of all of them ran is known.
         if evidence.is_filtered && missed.len() < targets.len() { Vec::new() } else { missed }
     }
+
+    /// By what the files of the package declare. Those with a build constraint may be no part of it.
+    fn behind(&self, evidence: &Evidence<'_>, results: &TestResults) -> Vec<String> {
+        let dead = results.failures.iter().filter(|case| matches!(case.state, State::Crashed | State::TimedOut));
+        let packages: BTreeSet<&str> = dead.filter_map(|case| case.suite.first()).map(String::as_str).collect();
+        let ids = results.tests.iter().map(|test| &test.id).chain(&results.unfinished);
+        let told: HashSet<(&str, &str)> = ids
+            .filter_map(|id| id.split_once(" > "))
+            .map(|(package, name)| (package, name.split('/').next().unwrap_or(name)))
+            .collect();
+        let mut behind = Vec::new();
+        for package in packages {
+            let Some(dir) = dir_of(evidence, package) else { continue };
+            let mut files = evidence.tree.names(&dir).unwrap_or_default();
+            files.retain(|name| name.ends_with("_test.go"));
+            files.sort();
+            for text in files.iter().filter_map(|name| evidence.tree.text(&dir.join(name))) {
+                if !text.lines().any(|line| line.starts_with("//go:build ")) {
+                    let names = declared(&text).filter(|name| !told.contains(&(package, *name)));
+                    behind.extend(names.map(|name| joined([package, name])));
+                }
+            }
+        }
+        behind.truncate(MAX_RUN_FAULTS);
+        behind
+    }
+}
+
+/// Where a package of the project is.
+fn dir_of(evidence: &Evidence<'_>, package: &str) -> Option<PathBuf> {
+    let below = package.strip_prefix(&*evidence.facts.go_package).filter(|_| !evidence.facts.go_package.is_empty())?;
+    Some(if below.is_empty() {
+        evidence.project.to_path_buf()
+    } else {
+        evidence.project.join(below.strip_prefix('/')?)
+    })
 }
 
 fn has_run(evidence: &Evidence<'_>, target: &NamedPath, results: &TestResults, packages: &HashSet<&str>) -> bool {

@@ -83,6 +83,14 @@ impl Runner for Nextest {
         matches!(exit_code, Some(0 | 4))
     }
 
+    fn switched_off(&self, context: &RunContext<'_>, root: &Path, which: &TestSelection) -> Option<Vec<String>> {
+        let mut off = cargo::switched_off(context, root, which);
+        if *which == TestSelection::All && cargo::has_doc_tests(context, root) {
+            off.push("tests in the documentation (`runner: \"cargo\"` runs them)".to_owned());
+        }
+        Some(off)
+    }
+
     fn note(&self, _: &TestSelection, results: &TestResults, _: &Path) -> Option<String> {
         cargo::own_harness_note("NOT run by cargo-nextest (`runner: \"cargo\"` does)", results)
     }

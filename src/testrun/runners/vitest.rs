@@ -60,7 +60,7 @@ impl Runner for Vitest {
 
     /// A filter that matches nothing exits with 1.
     fn found_none(&self, results: &TestResults, exit_code: Option<i32>) -> bool {
-        exit_code == Some(0) || exit_code == Some(1) && results.begun
+        exit_code == Some(0) || exit_code == Some(1) && results.begun && results.unreached.is_empty()
     }
 
     fn note(&self, selection: &TestSelection, results: &TestResults, root: &Path) -> Option<String> {

@@ -50,7 +50,8 @@ fn module(tree: &Tree) {
         "panics",
         "panics_test.go",
         "",
-        "func TestBefore(t *testing.T) {}\n\nfunc TestPanics(t *testing.T) { panic(1) }\n",
+        "func TestBefore(t *testing.T) {}\n\nfunc TestPanics(t *testing.T) { panic(1) }\n\n\
+         func TestAfter(t *testing.T) {}\n",
     );
     test(
         "hangs",
@@ -103,6 +104,8 @@ fn go_tests_are_counted_as_go_counts_them() {
         ]
     );
     assert_eq!(structured(&reply)["failures"][0]["errors"][0]["stack"][0]["file"], "cart/cart_test.go");
+    assert_eq!(structured(&reply)["failures"][2]["errors"][0]["stack"][0]["file"], "panics/panics_test.go");
+    assert_eq!(structured(&reply)["notRun"], json!(["example.com/shop/panics > TestAfter"]));
     let part = server.call("run_tests", json!({"testFiles": "cart", "filter": "TestTable/one"}));
     assert_eq!(counts(&part), ("passed".to_owned(), [1, 0, 0]));
     let again = server.call("run_tests", json!({"rerunFailed": true}));

@@ -267,14 +267,11 @@ fn what_a_manifest_switches_off_is_told() {
     tree.file("work/tests/helper.rs", "pub fn help() {}\n");
     let reply = server.call("run_tests", json!({"runner": "cargo"}));
     assert_eq!(counts(&reply), ("passed".to_owned(), [1, 0, 0]), "{}", reply.text());
-    let told = "not run, as Cargo.toml says: src (`test = false` of the library), tests/off.rs (`test = false`), tests/silent.rs \
+    let told = "not run: src (`test = false` of the library), tests/off.rs (`test = false`), tests/silent.rs \
                 (`autotests = false`)";
     assert_eq!(structured(&reply)["leftOut"], json!([told]));
     let reply = server.call("run_tests", json!({"runner": "cargo", "testFiles": ["tests/silent.rs"]}));
-    assert_eq!(
-        structured(&reply)["leftOut"],
-        json!(["not run, as Cargo.toml says: tests/silent.rs (`autotests = false`)"])
-    );
+    assert_eq!(structured(&reply)["leftOut"], json!(["not run: tests/silent.rs (`autotests = false`)"]));
 }
 
 #[test]
@@ -290,6 +287,11 @@ fn nextest_says_what_it_does_not_run() {
         let told = "[NOT run by cargo-nextest (`runner: \"cargo\"` does), since they have a harness of their own \
                     (`harness = false`) and tell of no tests: own]";
         assert!(reply.text().contains(told), "{}", reply.text());
+        assert_eq!(structured(&reply)["leftOut"], Value::Null);
+        tree.file("work/src/lib.rs", "/// ```\n/// assert!(false);\n/// ```\npub fn f() {}\n");
+        let docs = server.call("run_tests", json!({"runner": "nextest"}));
+        let left_out = json!(["not run: tests in the documentation (`runner: \"cargo\"` runs them)"]);
+        assert_eq!((counts(&docs).0, &structured(&docs)["leftOut"]), ("passed".to_owned(), &left_out));
         let named =
             server.call("run_tests", json!({"runner": "nextest", "testFiles": ["tests/it.rs", "tests/own.rs"]}));
         assert_eq!(

@@ -1,11 +1,8 @@
 //! `cargo test`: the text of libtest on stdout, with Cargo's own lines on stderr. The JSON of libtest needs a nightly
 //! toolchain; its text is what everybody reads (`library/test/src/formatters/pretty.rs`).
 
-use crate::limits::{MAX_KEPT_TESTS, MAX_TEST_OUTPUT_BYTES};
+use crate::limits::MAX_KEPT_TESTS;
 use crate::testrun::prelude::*;
-
-/// What is kept of what one test wrote before it is read, in bytes.
-const MAX_SECTION_BYTES: usize = 16 * MAX_TEST_OUTPUT_BYTES;
 
 /// The tests of one program: from `running 3 tests` to `test result:`.
 #[derive(Default)]
@@ -17,14 +14,14 @@ struct TestBlock {
     /// The test whose line has no end yet.
     begun: Option<String>,
     /// The tests that failed, with what they wrote.
-    sections: HashMap<String, String>,
+    sections: HashMap<String, KeptOutput>,
     ended: bool,
 }
 
 impl TestBlock {
     fn end(&mut self, name: String, state: State) {
         if state.is_failure() {
-            self.sections.insert(name.clone(), String::new());
+            self.sections.insert(name.clone(), KeptOutput::default());
         }
         self.tests.push((name, state));
     }
@@ -83,9 +80,9 @@ fn blocks(stdout: &[u8], bound: Bound<'_>) -> Vec<TestBlock> {
             // The list of names after the sections.
             section = None;
         } else if let Some(name) = &section {
-            if let Some(text) = block.sections.get_mut(name).filter(|text| text.len() < MAX_SECTION_BYTES) {
-                text.push_str(&line);
-                text.push('\n');
+            if let Some(output) = block.sections.get_mut(name) {
+                output.push(&line);
+                output.push("\n");
             }
         } else if let Some(rest) = line.strip_prefix("test ") {
             test_line(block, rest);
@@ -219,7 +216,7 @@ fn add(collector: &mut ResultCollector<'_>, block: TestBlock, program: Option<&s
             (case.file, case.line) = (Some(collector.path(file)), Some(line));
         }
         if state.is_failure() {
-            let text = sections.remove(&full).unwrap_or_default();
+            let text = sections.remove(&full).unwrap_or_default().text();
             let (mut error, out) = rust_text::failure(collector, &text);
             if is_doc {
                 // The place is in a file that the compiler made for it.

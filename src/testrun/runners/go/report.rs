@@ -1,12 +1,12 @@
 //! `go test -json`: the events of `go doc test2json`, and what the compiler says of packages that cannot be built.
 
-use crate::limits::{MAX_KEPT_TESTS, MAX_TEST_FRAMES, MAX_TEST_OUTPUT_BYTES, MAX_TEST_SUITES};
+use crate::limits::{MAX_KEPT_TESTS, MAX_TEST_ERRORS, MAX_TEST_FRAMES, MAX_TEST_SUITES};
 use crate::testrun::prelude::*;
 
-/// What is kept of the output of one test before it is read, in bytes; of a panic the beginning matters.
-const MAX_RAW_BYTES: usize = 16 * MAX_TEST_OUTPUT_BYTES;
-/// And of all tests that have not ended yet.
-const MAX_OPEN_BYTES: usize = 1024 * MAX_RAW_BYTES;
+/// What is kept of the output of all tests that have not ended yet, in bytes.
+const MAX_OPEN_BYTES: usize = 32 * 1024 * 1024;
+/// How a test ends, as the test program says it and as the events do.
+const ENDS: [(&str, &str); 3] = [("--- PASS: ", "pass"), ("--- FAIL: ", "fail"), ("--- SKIP: ", "skip")];
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "PascalCase")]
@@ -22,20 +22,42 @@ struct GoEvent {
     failed_build: Option<String>,
 }
 
+impl GoEvent {
+    fn end(package: &str, test: &str, action: &str) -> Self {
+        let [action, package, test] = [action, package, test].map(str::to_owned);
+        Self { action, package, test, ..Self::default() }
+    }
+}
+
 #[derive(Default)]
 struct GoTest {
     order: usize,
-    output: String,
+    output: KeptOutput,
+    /// Its end, told behind an output that has no newline: test2json before Go 1.20 takes that for output.
+    said: Option<&'static str>,
     /// Whether tests ran inside of it: it is a suite then.
     is_suite: bool,
     /// What follows it is the word on its package: the test program ended in it.
     is_cut: bool,
 }
 
+/// A test with all that is kept of its output.
+struct EndedTest {
+    order: usize,
+    output: String,
+    is_suite: bool,
+}
+
+impl EndedTest {
+    fn of(open: GoTest) -> Self {
+        Self { order: open.order, output: open.output.text(), is_suite: open.is_suite }
+    }
+}
+
 #[derive(Default)]
 struct GoPackage {
     order: usize,
-    output: String,
+    output: KeptOutput,
     failures: u64,
     ended: bool,
     /// The test program has said that it is done: an exit of its own before that is none.
@@ -107,15 +129,14 @@ impl GoReader<'_> {
                 if event.output.contains("[build failed]") || event.output.contains("[setup failed]") {
                     self.collector.results.build_failed = true;
                     package.failures += 1;
-                } else if !frame.iter().any(|word| event.output.starts_with(word))
-                    && package.output.len() < MAX_RAW_BYTES
-                {
-                    package.output.push_str(&event.output);
+                } else if !frame.iter().any(|word| event.output.starts_with(word)) {
+                    push(&mut package.output, &event.output);
                 }
             }
             "fail" => {
                 package.ended = true;
-                let output = std::mem::take(&mut package.output);
+                let output = std::mem::take(&mut package.output).text();
+                self.end_as_said(&event.package);
                 self.left_open(event, &output);
                 let Some(package) = self.packages.get(&event.package) else { return };
                 // Nothing else would say why: it died before or between its tests.
@@ -132,6 +153,7 @@ impl GoReader<'_> {
                 if !package.done {
                     self.collector.silent(&event.package);
                 }
+                self.end_as_said(&event.package);
             }
             "skip" => package.ended = true,
             _ => {}
@@ -140,10 +162,11 @@ impl GoReader<'_> {
 
     /// Tests of a package that has failed before they ended: the process died in one of them.
     fn left_open(&mut self, event: &GoEvent, output: &str) {
-        let mut left: Vec<_> = self.open.extract_if(|(package, _), _| *package == event.package).collect();
+        let left = self.open.extract_if(|(package, _), _| *package == event.package);
+        let mut left: Vec<_> = left.map(|((_, test), open)| (test, EndedTest::of(open))).collect();
         left.sort_by_key(|(_, open)| open.order);
         let is_told = left.iter().any(|(_, open)| is_panic(&open.output));
-        for ((package, test), mut open) in left {
+        for (test, mut open) in left {
             self.bytes = self.bytes.saturating_sub(open.output.len());
             if open.is_suite && !is_panic(&open.output) {
                 continue;
@@ -158,9 +181,19 @@ impl GoReader<'_> {
                 open.output.push_str("\nthe test program died\n");
             }
             open.is_suite = false;
-            let failed =
-                GoEvent { action: "fail".to_owned(), package, test, output: String::new(), ..GoEvent::default() };
-            self.end(&failed, &open);
+            self.end(&GoEvent::end(&event.package, &test, "fail"), &open);
+        }
+    }
+
+    /// Tests whose end is told in their output alone.
+    fn end_as_said(&mut self, package: &str) {
+        let said = self.open.extract_if(|(of, _), open| of == package && open.said.is_some());
+        let mut said: Vec<_> = said.collect();
+        said.sort_by_key(|(_, open)| open.order);
+        for ((_, test), open) in said {
+            self.bytes = self.bytes.saturating_sub(open.output.len());
+            let end = GoEvent::end(package, &test, open.said.unwrap_or_default());
+            self.end(&end, &EndedTest::of(open));
         }
     }
 
@@ -192,24 +225,29 @@ impl GoReader<'_> {
                 let of_package =
                     event.output.strip_prefix("ok  \t").and_then(|rest| rest.strip_prefix(&*event.package));
                 open.is_cut = !is_frame && (open.is_cut || of_package.is_some_and(|rest| rest.starts_with('\t')));
-                let room = open.output.len() < MAX_RAW_BYTES && self.bytes < MAX_OPEN_BYTES;
-                if !is_frame && room {
-                    open.output.push_str(&event.output);
-                    self.bytes += event.output.len();
+                let end = |(words, action): &(&str, &'static str)| {
+                    let (_, rest) = event.output.split_once(words)?;
+                    rest.strip_prefix(&*event.test)?.starts_with(" (").then_some(*action)
+                };
+                open.said = ENDS.iter().find_map(end).or(open.said);
+                if !is_frame && self.bytes < MAX_OPEN_BYTES {
+                    let before = open.output.len();
+                    push(&mut open.output, &event.output);
+                    self.bytes = (self.bytes + open.output.len()).saturating_sub(before);
                 }
             }
             "pass" if self.open.get(&key).is_some_and(|open| open.is_cut) => {}
             "pass" | "fail" | "skip" => {
                 if let Some(open) = self.open.remove(&key) {
                     self.bytes = self.bytes.saturating_sub(open.output.len());
-                    self.end(event, &open);
+                    self.end(event, &EndedTest::of(open));
                 }
             }
             _ => {}
         }
     }
 
-    fn end(&mut self, event: &GoEvent, open: &GoTest) {
+    fn end(&mut self, event: &GoEvent, open: &EndedTest) {
         let failed = event.action == "fail";
         let mut state = match event.action.as_str() {
             "pass" => State::Passed,
@@ -275,6 +313,8 @@ impl GoReader<'_> {
             }
         }
         let dir = self.dir(package);
+        // `t.Log` writes the same: what the test fails by comes last.
+        found.drain(..found.len().saturating_sub(MAX_TEST_ERRORS));
         let mut errors: Vec<_> = found
             .into_iter()
             .map(|(mut frame, message)| {
@@ -338,6 +378,14 @@ fn package_of(id: &str) -> &str {
     id.split_once(" > ").map_or(id, |(package, _)| package)
 }
 
+/// Adds to an output. Of a panic the beginning matters.
+fn push(output: &mut KeptOutput, text: &str) {
+    if text.starts_with("panic: ") || text.starts_with("fatal error: ") {
+        output.keep_what_follows();
+    }
+    output.push(text);
+}
+
 fn is_panic(output: &str) -> bool {
     (output.starts_with("panic: ") || output.contains("\npanic: ") || output.contains("fatal error: "))
         && output.contains("\ngoroutine ")
@@ -362,6 +410,14 @@ fn of_panic(output: &str) -> (&str, Vec<Frame>) {
         if frames.len() >= MAX_TEST_FRAMES * 8 {
             break;
         }
+    }
+    // Go's own code stands beside what runs the tests, wherever it is installed.
+    let ends = ["/testing/testing.go", "/runtime/panic.go"];
+    let own = frames.iter().find_map(|frame| ends.iter().find_map(|end| frame.file.strip_suffix(end)));
+    if let Some(own) = own.map(|own| format!("{own}/"))
+        && frames.iter().any(|frame| !frame.file.starts_with(&own))
+    {
+        frames.retain(|frame| !frame.file.starts_with(&own));
     }
     (message.trim(), frames)
 }
@@ -405,5 +461,35 @@ mod tests {
             ("pass", "", ""),
         ];
         assert_eq!(of(&whole), (1, vec![], true));
+        // What it writes has no newline, with Go 1.19.
+        let joined = [
+            ("run", "TestA", ""),
+            ("output", "TestA", "no newline--- PASS: TestA (0.00s)\n"),
+            ("output", "", "PASS\n"),
+            ("pass", "", ""),
+        ];
+        assert_eq!(of(&joined), (1, vec![], true));
+    }
+
+    #[test]
+    fn what_a_test_says_last_is_kept() {
+        let of = |last: &str| {
+            let event = |action: &str, output: &str| {
+                serde_json::json!({"Action": action, "Package": "x", "Test": "TestA", "Output": output}).to_string()
+            };
+            let noise = (0..20_000).map(|line| event("output", &format!("    a_test.go:7: line {line}\n")));
+            let last = last.split_inclusive('\n').map(|line| event("output", line));
+            let lines: Vec<_> =
+                [event("run", "")].into_iter().chain(noise).chain(last).chain([event("fail", "")]).collect();
+            let text = lines.join("\n");
+            let results = parse(&Sources { stdout: text.as_bytes(), ..Sources::default() }, Bound::default());
+            let error = results.failures[0].errors.last().unwrap();
+            (error.message.clone(), error.stack[0].file.clone(), error.stack[0].line)
+        };
+        let file = || "x/a_test.go".to_owned();
+        assert_eq!(of("    a_test.go:18: got 1\n"), ("got 1".to_owned(), file(), Some(18)));
+        let trace = "\nfunction(0x0)\n\t/other/b.go:1 +0x1\n".repeat(4000);
+        let panic = format!("panic: nil map\n\ngoroutine 7 [running]:\nx.TestA(0x1)\n\tx/a_test.go:6 +0x2e\n{trace}");
+        assert_eq!(of(&panic), ("nil map".to_owned(), file(), Some(6)));
     }
 }

@@ -20,6 +20,7 @@ struct JestEvent {
     errors: Vec<String>,
     goes_on: bool,
     options: Vec<String>,
+    held: Vec<String>,
 }
 
 #[derive(Default, Deserialize)]
@@ -104,6 +105,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
                     collector.run_error(None, message, Vec::new());
                 }
             }
+            "held" => event.held.iter().for_each(|held| collector.held(held, Vec::new())),
             "over" => collector.results.is_cut_short = false,
             _ => {}
         }
@@ -183,9 +185,33 @@ fn add(collector: &mut ResultCollector<'_>, key: &str, file: &str, test: &JestTe
     if state.is_failure() {
         let values = test.values.iter().map(Option::as_ref).chain(std::iter::repeat(None));
         let told = test.messages.iter().zip(values).take(crate::limits::MAX_TEST_ERRORS);
-        case.errors = told.map(|(text, values)| error(collector, text, values)).collect();
+        case.errors = told.flat_map(|(text, values)| errors(collector, text, values)).collect();
     }
     collector.add(case);
+}
+
+/// An error, what it comes from, and the members of an `AggregateError`, as Jest 30 writes one behind the other.
+fn errors(collector: &mut ResultCollector<'_>, text: &str, values: Option<&JestValues>) -> Vec<TestError> {
+    let leads = [("\n\n[cause]: ", "caused by "), ("\n\n[errors]: ", "in it ")];
+    let next = |text: &str| leads.iter().filter_map(|(mark, lead)| Some((text.find(mark)?, mark.len(), *lead))).min();
+    let (mut rest, mut values, mut lead) = (text, values, "");
+    let mut found: Vec<TestError> = Vec::new();
+    loop {
+        let (at, length, following) = next(rest).unwrap_or((rest.len(), 0, ""));
+        let mut error = error(collector, &rest[..at], values.take());
+        if !lead.is_empty() {
+            error.class = Some(format!("{lead}{}", error.class.as_deref().unwrap_or("error")));
+        }
+        match found.last_mut() {
+            // One that wraps another says the same, and not where.
+            Some(last) if last.message == error.message => last.stack = error.stack,
+            _ => found.push(error),
+        }
+        if length == 0 {
+            return found;
+        }
+        (rest, lead) = (&rest[at + length..], following);
+    }
 }
 
 /// The text is a stack; values stand beside it.
@@ -243,6 +269,7 @@ fn file_error(collector: &mut ResultCollector<'_>, file: &JestEvent) {
         Some((line.parse().ok()?, column.parse::<u32>().ok()?.checked_add(1)))
     };
     let (line, column) = stack::place_in(&text, base).or_else(babel).unzip();
+    let message = message + &stack::elsewhere(&stack::of_v8(&text).1, base).unwrap_or_default();
     let phase = if file.tests.is_empty() { Phase::Collect } else { Phase::Hook };
     collector.file_error(&file.file, phase, &message, line, column.flatten());
 }
@@ -250,6 +277,25 @@ fn file_error(collector: &mut ResultCollector<'_>, file: &JestEvent) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn causes_and_members_are_errors_with_places() {
+        let mut collector = ResultCollector::new("/p");
+        let text = "Error: cannot load\n    at x (/p/a.test.js:3:36)\n\n[cause]: TypeError: bad\n    at load (/p/a.js:1:25)\n\n\
+            [errors]: one\n    at y (/p/b.js:2:3)";
+        let told = errors(&mut collector, text, None).into_iter().map(|error| {
+            let place = error.stack[0].clone();
+            (error.class.unwrap_or_default(), error.message, place.file, place.line)
+        });
+        let expected = [
+            ("Error", "cannot load", "a.test.js", 3),
+            ("caused by TypeError", "bad", "a.js", 1),
+            ("in it error", "one", "b.js", 2),
+        ];
+        let expected = expected
+            .map(|(class, message, file, line)| (class.to_owned(), message.to_owned(), file.to_owned(), Some(line)));
+        assert_eq!(told.collect::<Vec<_>>(), expected);
+    }
 
     #[test]
     fn a_process_that_ends_before_jest_does_is_seen() {

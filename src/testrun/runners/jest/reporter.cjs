@@ -9,12 +9,15 @@
 //   {"ev":"left_out","options"}               what the project's configuration leaves out
 //   {"ev":"takes","options"}                  which files it takes for those of tests
 //   {"ev":"end","success","files","errors","goes_on"}   the tests have ended; errors belong to no file
+//   {"ev":"held","held"}                      some time after that the process still lives: what keeps it from ending
 //   {"ev":"over"}                             Jest itself is through, its tear-down too; comes only if it goes on
 const fs = require('fs')
 const path = require('path')
 
 const MAX_TEXT = 16384
 const MAX_OPTIONS = 20
+const MAX_HELD = 10
+const HELD_AFTER_MS = 3000
 // Beyond it only names and states are written.
 const MAX_DETAIL_CHARS = 32 * 1024 * 1024
 
@@ -30,9 +33,15 @@ function shown(value) {
   }
 }
 
+// Titles may be classes, functions and numbers, which older versions hand over as they are.
+const title = (value) => (typeof value === 'function' ? value.name : String(value))
+
 module.exports = class {
   constructor(config) {
     this.config = config
+    // Node 17.3 and newer.
+    this.resources = () => process.getActiveResourcesInfo?.() ?? []
+    this.usual = this.resources()
     this.written = 0
     this.ended = new Set()
     const file = process.env.REPLAY_TEST_REPORT
@@ -55,8 +64,8 @@ module.exports = class {
       return values ? { expected: shown(values.expected), actual: shown(values.actual) } : null
     })
     return {
-      suite: result.ancestorTitles,
-      name: result.title,
+      suite: result.ancestorTitles.map(title),
+      name: title(result.title),
       status: result.status,
       ms: result.duration ?? undefined,
       retries: result.invocations > 1 ? result.invocations - 1 : undefined,
@@ -76,7 +85,7 @@ module.exports = class {
   }
 
   onTestCaseStart(test, info) {
-    const { ancestorTitles: suite, title: name } = info
+    const [suite, name] = [info.ancestorTitles.map(title), title(info.title)]
     this.write({ ev: 'start', file: test.path, project: this.project(test), suite, name })
   }
 
@@ -124,7 +133,8 @@ module.exports = class {
         if (dir !== config.rootDir) found.add(`roots: ${shown(path.relative(config.rootDir, dir))}`)
       }
       for (const glob of config?.testMatch ?? []) found.add(`testMatch: ${shown(glob)}`)
-      for (const one of config?.testRegex ?? []) found.add(`testRegex: ${shown(one)}`)
+      // Older versions have a text here.
+      for (const one of [config?.testRegex ?? []].flat()) found.add(`testRegex: ${shown(one)}`)
     }
     return [...found].slice(0, MAX_OPTIONS)
   }
@@ -137,6 +147,7 @@ module.exports = class {
     // The process ends by itself then, unless the project says otherwise; what ends it before hides what was left to do.
     const goesOn = !this.config?.forceExit
     if (goesOn) process.once('beforeExit', () => this.write({ ev: 'over' }))
+    setTimeout(() => this.write({ ev: 'held', held: this.held() }), HELD_AFTER_MS).unref()
     this.write({
       ev: 'end',
       // `success` itself is set later.
@@ -145,6 +156,12 @@ module.exports = class {
       errors: error ? [shown(error.message) ?? 'undefined'] : [],
       goes_on: goesOn || undefined,
     })
+  }
+
+  held() {
+    const usual = [...this.usual]
+    const isNew = (name) => !usual.includes(name) || !usual.splice(usual.indexOf(name), 1)
+    return this.resources().filter(isNew).slice(0, MAX_HELD)
   }
 
   // Jest runs the same file once for each project.

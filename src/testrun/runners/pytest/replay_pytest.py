@@ -13,21 +13,27 @@ REPLAY_TEST_REPORT names: a process that dies leaves what was known until then.
     {"ev":"leak","id","type","message"}             what a thread, or an object's end, raised in a test and nobody caught
     {"ev":"module_skipped","file","reason"}         a file whose tests were all left out before they were known
     {"ev":"unreached","files"}                      what was to run and never began: files, and tests of files that ran in part
-    {"ev":"internal","message"}                     pytest itself, or a plugin, failed
-    {"ev":"end","exit"}                             the run has ended
+    {"ev":"internal","message","stack"}             pytest itself, or a plugin, failed; or a file that was loaded ended Python
+    {"ev":"end","exit","held"}                      the run has ended; threads that keep the process from ending
 
 Under xdist the processes that run tests write nothing: their reports arrive in the one that controls them. Nor does one
 that a test has forked.
 """
 
 import fnmatch
+import itertools
 import json
 import os
+import sys
+import threading
+import traceback
 
 import pytest
 
 MAX_TEXT = 16384
 MAX_FRAMES = 20
+MAX_RELATED = 10
+MAX_HELD = 5
 MAX_IGNORED = 20
 # What pytest looks for by itself, and where it does not.
 USUAL_FILES = ("test_*.py", "*_test.py")
@@ -62,6 +68,51 @@ def _frames(longrepr):
     return found[:MAX_FRAMES]
 
 
+def _places(walked):
+    """Where frames are: places of a traceback the innermost first, of a thread as it stands."""
+    return [{"file": frame.f_code.co_filename, "line": line} for frame, line in itertools.islice(walked, MAX_FRAMES)]
+
+
+def _told(error, lead=""):
+    """An exception in a line, with its places."""
+    try:
+        words = str(error)
+    except Exception:
+        words = ""
+    name = lead + type(error).__name__
+    stack = list(traceback.walk_tb(error.__traceback__))[::-1]
+    return {"message": _cut(f"{name}: {words}" if words else name), "stack": _places(stack)}
+
+
+def _related(error):
+    """What an exception comes from, and the members of a group."""
+    found, seen, queue = [], {id(error)}, [error]
+    while queue and len(found) < MAX_RELATED:
+        one = queue.pop(0)
+        handled = None if one.__suppress_context__ else one.__context__
+        named = [("caused by ", one.__cause__), ("while handling ", None if one.__cause__ else handled)]
+        members = getattr(one, "exceptions", None)
+        named += [("in it ", member) for member in (members if isinstance(members, tuple) else ())]
+        for lead, other in named:
+            if isinstance(other, BaseException) and id(other) not in seen:
+                seen.add(id(other))
+                queue.append(other)
+                found.append(_told(other, lead))
+    return found[:MAX_RELATED]
+
+
+def _held():
+    """Threads that Python waits for before it ends."""
+    frames, own = sys._current_frames(), threading.current_thread()
+    found = []
+    for thread in threading.enumerate():
+        if thread is not own and not thread.daemon and thread.is_alive():
+            frame = frames.get(thread.ident)
+            stack = _places(traceback.walk_stack(frame)) if frame else []
+            found.append({"message": _cut(f"the thread `{thread.name}`"), "stack": stack})
+    return found[:MAX_HELD]
+
+
 def _failure(longrepr):
     crash = getattr(longrepr, "reprcrash", None)
     if crash is None:
@@ -90,7 +141,7 @@ class Writer:
         if os.getpid() != self.process:
             return
         if self.written > MAX_DETAIL_CHARS:
-            event = {key: value for key, value in event.items() if key not in ("failure", "compare", "out", "err")}
+            event = {key: value for key, value in event.items() if key not in ("failure", "related", "compare", "out", "err")}
         line = json.dumps(event) + "\n"
         self.written += len(line)
         self.file.write(line)
@@ -160,14 +211,15 @@ class Writer:
             event["subtest"] = _cut(" ".join(part for part in named if part))
         if report.failed or report.outcome == "rerun":
             event["failure"] = _failure(report.longrepr)
+            event["related"] = getattr(report, "replay_related", [])
             event["type"] = getattr(report, "replay_type", None)
             event["compare"] = getattr(report, "replay_compare", None)
             event["out"] = _end(report.capstdout)
             event["err"] = _end(report.capstderr + report.caplog)
         self.write(**event)
 
-    def pytest_internalerror(self, excrepr):
-        self.write(ev="internal", message=_end(str(excrepr)))
+    def pytest_internalerror(self, excinfo):
+        self.write(ev="internal", **_told(excinfo.value))
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session, exitstatus):
@@ -180,7 +232,7 @@ class Writer:
         names = [nodeid if nodeid.split("::")[0] in begun else nodeid.split("::")[0] for nodeid in left]
         if names and begun:
             self.write(ev="unreached", files=list(dict.fromkeys(names))[:MAX_UNREACHED])
-        self.write(ev="end", exit=int(exitstatus))
+        self.write(ev="end", exit=int(exitstatus), held=_held())
 
 
 def _options(config):
@@ -303,6 +355,7 @@ class Observer:
         report = outcome.get_result()
         if call.excinfo is not None and report.failed:
             report.replay_type = call.excinfo.typename
+            report.replay_related = _related(call.excinfo.value)
             # An assertion that was caught earlier has left a comparison that is not this failure's.
             if self.compare is not None and call.excinfo.typename == "AssertionError":
                 report.replay_compare = self.compare

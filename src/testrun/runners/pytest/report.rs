@@ -20,6 +20,9 @@ struct PytestEvent {
     subtest: Option<String>,
     message: String,
     failure: Option<PytestFailure>,
+    related: Vec<PytestFailure>,
+    stack: Vec<PytestPlace>,
+    held: Vec<PytestFailure>,
     #[serde(rename = "type")]
     class: Option<String>,
     compare: Option<[String; 2]>,
@@ -114,13 +117,19 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
             "leak" => reader.leak(&event),
             "module_skipped" => reader.module_skipped(&event),
             "unreached" => event.files.iter().for_each(|file| reader.collector.unreached(file)),
-            "internal" => reader.collector.run_error(Some("internal error"), &last_error(&event.message), Vec::new()),
+            "internal" => {
+                reader.collector.run_error(Some("error outside the tests"), &event.message, frames(&event.stack));
+            }
             "end" => {
+                event.held.iter().for_each(|held| reader.collector.held(&held.message, frames(&held.stack)));
                 reader.collector.results.ended = true;
                 reader.collector.results.passed = event.exit.map(|exit| exit == 0);
             }
             _ => {}
         }
+    }
+    if let Some((why, frames)) = python_text::fatal_error(&String::from_utf8_lossy(sources.stderr)) {
+        reader.collector.run_error(Some("Fatal Python error"), why, frames);
     }
     reader.finish()
 }
@@ -171,12 +180,17 @@ impl PytestReader<'_> {
                 case.state = worse(case.state, state);
                 if case.errors.len() < MAX_TEST_ERRORS {
                     case.errors.extend(error(&mut self.collector, &event));
+                    case.errors.extend(event.related.iter().map(|related| {
+                        let mut error = self.collector.error(None, &related.message);
+                        error.stack = self.collector.stack(frames(&related.stack));
+                        error
+                    }));
                 }
                 case.stdout = event.out.as_deref().and_then(|text| self.collector.output(text)).or(case.stdout.take());
                 case.stderr = event.err.as_deref().and_then(|text| self.collector.output(text)).or(case.stderr.take());
             }
             ("skipped", _) if event.subtest.is_none() && !case.state.is_failure() => {
-                case.state = if event.xfail { State::Todo } else { State::Skipped };
+                case.state = if event.xfail { State::ExpectedFailure } else { State::Skipped };
             }
             _ => {}
         }
@@ -211,20 +225,26 @@ impl PytestReader<'_> {
             .or_else(|| stack::place_in(&event.message, file))
             .or_else(|| Some((event.line?, None)));
         let (line, column) = place.unzip();
-        self.collector.file_error(file, Phase::Collect, &last_error(&event.message), line, column.flatten());
+        // What it imports may be what is broken.
+        let frame = |line: &str| {
+            let (file, line) = line.split_once(": in ")?.0.rsplit_once(':')?;
+            Some(Frame { file: file.to_owned(), line: line.parse().ok(), column: None, function: None })
+        };
+        let traced = event.message.lines().take_while(|line| !line.starts_with("E "));
+        let mut frames: Vec<Frame> = traced.filter_map(frame).collect();
+        frames.reverse();
+        let message = last_error(&event.message) + &stack::elsewhere(&frames, file).unwrap_or_default();
+        self.collector.file_error(file, Phase::Collect, &message, line, column.flatten());
     }
 
     /// What a thread or a finalizer raised: the error that the runner takes for a warning.
     fn leak(&mut self, event: &PytestEvent) {
         let class = event.class.as_deref().unwrap_or_default();
         let class = class.strip_prefix("Pytest").and_then(|name| name.strip_suffix("Warning")).unwrap_or(class);
-        // A sentence, a traceback that ends with the error, and advice.
-        let is_error = |line: &&str| !line.is_empty() && !line.starts_with([' ', '\t']) && !line.starts_with("Enable ");
-        let (first, last) = (event.message.lines().next(), event.message.lines().rfind(is_error));
-        let last = last.filter(|last| Some(*last) != first);
-        let words = [Some(event.id.as_str()).filter(|id| !id.is_empty()), first, last];
+        let (error, frames) = python_text::traceback(&event.message).unzip();
+        let words = [Some(event.id.as_str()).filter(|id| !id.is_empty()), event.message.lines().next(), error];
         let message = words.into_iter().flatten().collect::<Vec<_>>().join(": ");
-        self.collector.run_error(Some(class), &message, Vec::new());
+        self.collector.run_error(Some(class), &message, frames.unwrap_or_default());
     }
 
     /// A file that left itself out before its tests were known: one test that was skipped, as pytest itself counts it.
@@ -306,12 +326,7 @@ fn error(collector: &mut ResultCollector<'_>, event: &PytestEvent) -> Option<Tes
         error.expected = Some(collector.text(expected));
         error.actual = Some(collector.text(actual));
     }
-    let mut frames: Vec<_> = failure
-        .stack
-        .iter()
-        .take(MAX_TEST_FRAMES * 4)
-        .map(|place| Frame { file: place.file.clone(), line: place.line, column: None, function: None })
-        .collect();
+    let mut frames = frames(&failure.stack);
     if let (true, Some(file)) = (frames.is_empty(), &failure.file) {
         frames.push(Frame { file: file.clone(), line: failure.line, column: None, function: None });
     }
@@ -319,12 +334,18 @@ fn error(collector: &mut ResultCollector<'_>, event: &PytestEvent) -> Option<Tes
     Some(error)
 }
 
+fn frames(stack: &[PytestPlace]) -> Vec<Frame> {
+    let frame =
+        |place: &PytestPlace| Frame { file: place.file.clone(), line: place.line, column: None, function: None };
+    stack.iter().take(MAX_TEST_FRAMES * 4).map(frame).collect()
+}
+
 /// What pytest marks as the error in a traceback (`E   `), or all of it.
 fn last_error(message: &str) -> String {
     let marked: Vec<_> =
         message.lines().filter_map(|line| line.strip_prefix("E ").or((line == "E").then_some(""))).collect();
     if marked.is_empty() {
-        return message.lines().last().filter(|line| line.starts_with("INTERNALERROR>")).unwrap_or(message).to_owned();
+        return message.to_owned();
     }
     let indent = |line: &str| line.len() - line.trim_start().len();
     let least = marked.iter().filter(|line| !line.trim().is_empty()).map(|line| indent(line)).min().unwrap_or_default();
@@ -342,7 +363,7 @@ mod tests {
             {\"ev\":\"module_skipped\",\"file\":\"b.py\",\"message\":\"Skipped: no tool\"}\n\
             {\"ev\":\"collected\",\"tests\":1}\n\
             {\"ev\":\"leak\",\"id\":\"a.py::t\",\"type\":\"PytestUnhandledThreadExceptionWarning\",\
-            \"message\":\"Exception in thread T\\n\\nTraceback:\\n  x\\nValueError: y\\n\\nEnable tracemalloc\"}\n\
+            \"message\":\"Exception in thread T\\n\\nTraceback (most recent call last):\\n  x\\nValueError: y\\n\\nSee https://x\"}\n\
             {\"ev\":\"unreached\",\"files\":[\"c.py\"]}\n{\"ev\":\"end\",\"exit\":0}\n";
         let results = parse(&Sources { report: report.as_bytes(), ..Sources::default() }, Bound::default());
         assert_eq!((results.summary.skipped, results.summary.not_run, results.summary.total), (1, 1, 2));
@@ -353,6 +374,33 @@ mod tests {
         let told: Vec<_> =
             results.run_errors.iter().map(|error| (error.class.as_deref(), error.message.as_str())).collect();
         assert_eq!(told, [(Some("UnhandledThreadException"), "a.py::t: Exception in thread T: ValueError: y")]);
+    }
+
+    #[test]
+    fn what_an_error_comes_from_has_its_place() {
+        let place = |file: &str, line: u32| serde_json::json!([{"file": file, "line": line}]);
+        let events = [
+            serde_json::json!({"ev": "init"}),
+            serde_json::json!({"ev": "collect_error", "id": "b.py",
+                "message": "b.py:1: in <module>\n    import h\nh.py:7: in <module>\n    x\nE   NameError: x"}),
+            serde_json::json!({"ev": "start", "id": "a.py::t", "file": "a.py", "line": 1}),
+            serde_json::json!({"ev": "phase", "id": "a.py::t", "when": "call", "outcome": "failed",
+                "failure": {"message": "RuntimeError: r", "stack": place("a.py", 3)},
+                "related": [{"message": "caused by ValueError: v", "stack": place("c.py", 5)}]}),
+            serde_json::json!({"ev": "phase", "id": "a.py::t", "when": "teardown", "outcome": "passed"}),
+            serde_json::json!({"ev": "internal", "message": "SystemExit: 3", "stack": place("d.py", 9)}),
+        ];
+        let report = events.map(|event| event.to_string()).join("\n");
+        let stderr = b"Fatal Python error: Aborted\n\nCurrent thread 0x1 (most recent call first):\n  File \"e.py\", line 2 in f\n";
+        let sources = Sources { report: report.as_bytes(), stderr, ..Sources::default() };
+        let results = parse(&sources, Bound::default());
+        let of = |message: &str, stack: &[Frame]| (message.to_owned(), stack[0].file.clone(), stack[0].line);
+        let told: Vec<_> = results.failures[0].errors.iter().map(|error| of(&error.message, &error.stack)).collect();
+        let at = |message: &str, file: &str, line: u32| (message.to_owned(), file.to_owned(), Some(line));
+        assert_eq!(told, [at("RuntimeError: r", "a.py", 3), at("caused by ValueError: v", "c.py", 5)]);
+        let told: Vec<_> = results.run_errors.iter().map(|error| of(&error.message, &error.stack)).collect();
+        assert_eq!(told, [at("SystemExit: 3", "d.py", 9), at("Aborted", "e.py", 2)]);
+        assert_eq!(results.file_errors[0].message, "NameError: x\nat h.py:7");
     }
 
     #[test]

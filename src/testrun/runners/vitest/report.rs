@@ -48,6 +48,7 @@ struct VitestFailure {
     actual: Option<String>,
     diff: Option<String>,
     cause: Option<String>,
+    related: Vec<VitestFailure>,
     stacks: Vec<VitestPlace>,
     stack: Option<String>,
     loc: Option<VitestPlace>,
@@ -138,6 +139,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
                     run_error(&mut collector, &failure);
                 }
             }
+            "failed" => event.errors.iter().for_each(|failure| run_error(&mut collector, failure)),
             "left_out" => collector.left_out("the project's configuration", &event.options),
             "takes" => collector.takes(&event.options),
             "closed" => {
@@ -173,7 +175,9 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
             collector.unfinished(id);
         }
     }
-    if !collector.results.ended {
+    // A global set-up that fails ends the run before the first file begins.
+    let is_stopped = collector.results.files.is_empty() && collector.results.passed == Some(false);
+    if !collector.results.ended || is_stopped {
         for file in &planned {
             collector.unreached(file);
         }
@@ -223,7 +227,10 @@ fn add(collector: &mut ResultCollector<'_>, event: &VitestEvent) {
     case.retries = event.retries;
     case.stdout = collector.output(&stdout);
     case.stderr = collector.output(&stderr);
-    case.errors = event.errors.iter().map(|failure| error(collector, failure)).collect();
+    for failure in &event.errors {
+        case.errors.push(error(collector, failure));
+        case.errors.extend(failure.related.iter().map(|related| error(collector, related)));
+    }
     collector.add(case);
 }
 
@@ -247,7 +254,9 @@ fn message(failure: &VitestFailure) -> String {
 }
 
 fn error(collector: &mut ResultCollector<'_>, failure: &VitestFailure) -> TestError {
-    let mut error = collector.error(failure.name.as_deref(), &message(failure));
+    // What it comes from is told by itself.
+    let text = if failure.related.is_empty() { message(failure) } else { failure.message.clone() };
+    let mut error = collector.error(failure.name.as_deref(), &text);
     // Both are told for errors without values too, as texts of `undefined`.
     if failure.diff.is_some() {
         error.expected = failure.expected.as_deref().map(|text| collector.text(text));
@@ -265,10 +274,11 @@ fn file_errors(collector: &mut ResultCollector<'_>, event: &VitestEvent, phase: 
         let found = place
             .or_else(|| stack::place_in(&failure.message, &event.file))
             .or_else(|| own().and_then(|frame| Some((frame.line?, frame.column))));
-        let text = match &failure.suite {
+        let mut text = match &failure.suite {
             Some(suite) => format!("{}: {}", suite.join(" > "), message(failure)),
             None => message(failure),
         };
+        text.extend(stack::elsewhere(&frames(failure), &event.file));
         let (line, column) = found.unzip();
         collector.file_error(&event.file, phase, &text, line, column.flatten());
     }
@@ -299,6 +309,30 @@ mod tests {
         let file = || vec!["b.test.ts".to_owned()];
         assert_eq!(of("interrupted"), (file(), vec![], Some(false)));
         assert_eq!(of("failed"), (vec![], file(), Some(false)));
+    }
+
+    #[test]
+    fn a_global_set_up_that_throws_is_told_and_no_run_without_tests() {
+        let events = [
+            serde_json::json!({"ev": "init"}),
+            serde_json::json!({"ev": "planned", "planned": [{"file": "a.test.ts"}]}),
+            serde_json::json!({"ev": "end", "reason": "failed", "open": [], "errors": []}),
+            serde_json::json!({"ev": "failed", "errors": [{"type": "Unhandled Error", "name": "Error", "message": "no database",
+                "stack": "Error: no database\n    at setup (/p/gs.ts:2:9)"}]}),
+        ];
+        let of = |count: usize| {
+            let report: Vec<String> = events[..count].iter().map(serde_json::Value::to_string).collect();
+            let report = report.join("\n");
+            let results =
+                parse(&Sources { report: report.as_bytes(), root: "/p", ..Sources::default() }, Bound::default());
+            let found_none = super::super::Vitest.found_none(&results, Some(1));
+            let told =
+                results.run_errors.iter().map(|error| (error.message.clone(), error.stack[0].file.clone())).collect();
+            (results.unreached, found_none, told)
+        };
+        let unreached = || vec!["a.test.ts".to_owned()];
+        assert_eq!(of(4), (unreached(), false, vec![("no database".to_owned(), "gs.ts".to_owned())]));
+        assert_eq!(of(3), (unreached(), false, vec![]));
     }
 
     #[test]

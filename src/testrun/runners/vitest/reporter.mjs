@@ -11,6 +11,7 @@
 //   {"ev":"test", ...}                        it has ended
 //   {"ev":"file_end","file","state","errors"} the file has ended; errors of suites' hooks name their suite
 //   {"ev":"end","reason","errors"}            the run has ended; errors belong to no test
+//   {"ev":"failed","errors"}                  what Vitest fails by outside of that: a global set-up
 //   {"ev":"closed","errors"}                  it has been torn down
 import fs from 'node:fs'
 import path from 'node:path'
@@ -19,6 +20,7 @@ const OWN_NAME = path.basename(import.meta.url)
 const MAX_TEXT = 16384
 const MAX_FRAMES = 20
 const MAX_LOGS = 100
+const MAX_RELATED = 10
 const MAX_OPTIONS = 20
 const MAX_PLANNED = 2000
 // Beyond it only names and states are written.
@@ -52,6 +54,7 @@ export default class {
   begun = new Set()
   told = new Set()
   ended = new Set()
+  unhandled = []
   isClosed = false
 
   onInit(vitest) {
@@ -61,6 +64,7 @@ export default class {
     delete process.env.REPLAY_TEST_REPORT
     this.fd = file ? fs.openSync(file, 'a') : undefined
     this.write({ ev: 'init', version: vitest.version, root: this.root, closes: this.watchClose(vitest) })
+    this.watchFailure(vitest.logger)
     const options = this.leftOut(vitest)
     if (options.length) this.write({ ev: 'left_out', options })
     this.write({ ev: 'takes', options: this.takes(vitest) })
@@ -112,6 +116,17 @@ export default class {
     return true
   }
 
+  // What is thrown before the first test is printed, and told to no reporter.
+  watchFailure(logger) {
+    const print = logger?.printError
+    if (typeof print !== 'function') return
+    logger.printError = (error, options, ...rest) => {
+      const isTold = options?.type !== 'Unhandled Error' || this.unhandled.includes(error)
+      if (!isTold) this.write({ ev: 'failed', errors: [{ ...this.error(error), type: options.type }] })
+      return print.call(logger, error, options, ...rest)
+    }
+  }
+
   closed(errors) {
     if (this.isClosed) return
     this.isClosed = true
@@ -155,9 +170,27 @@ export default class {
       // Vitest 3 leaves `stacks` empty.
       stack: error.stacks?.length ? undefined : shown(error.stack),
       cause: error.cause === undefined ? undefined : shown(error.cause?.message ?? error.cause),
+      related: this.related(error),
       // Syntax errors of the bundler have their place here.
       loc: error.loc && { file: error.loc.file ?? error.id, line: error.loc.line, column: error.loc.column },
     }
+  }
+
+  // What an error comes from, and the members of an `AggregateError`.
+  related(error) {
+    const found = []
+    const queue = [error]
+    while (queue.length && found.length < MAX_RELATED) {
+      const one = queue.shift()
+      const named = [['caused by', one.cause], ...[one.errors ?? []].flat().map((member) => ['in it', member])]
+      for (const [lead, other] of named) {
+        if (other === null || typeof other !== 'object' || queue.includes(other) || found.length >= MAX_RELATED) continue
+        queue.push(other)
+        const name = `${lead} ${shown(other.name) ?? 'error'}`
+        found.push({ name, message: shown(other.message) ?? '', stack: shown(other.stack) })
+      }
+    }
+    return found.length ? found : undefined
   }
 
   // Paths are told from Vitest's own root, which need not be the directory that it was started in.
@@ -258,6 +291,7 @@ export default class {
   }
 
   onTestRunEnd(modules, errors, reason) {
+    this.unhandled = [...errors]
     // A file whose environment is missing never starts and never ends.
     const open = modules.filter((module) => module.state() === 'pending' || module.state() === 'queued')
     // Vitest 3 does not say that a file has ended which could not be loaded.

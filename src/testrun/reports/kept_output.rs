@@ -1,0 +1,83 @@
+//! What a test wrote, as far as it is kept.
+
+use crate::limits::MAX_TEST_OUTPUT_BYTES;
+
+/// What is kept of each end of one output before it is read, in bytes.
+const MAX_END_BYTES: usize = 16 * MAX_TEST_OUTPUT_BYTES;
+
+/// The beginning and the end of an output, however long it is.
+#[derive(Default)]
+pub struct KeptOutput {
+    head: String,
+    tail: String,
+    /// Bytes that are still taken; none if what comes later takes the place of what came before.
+    room: Option<usize>,
+}
+
+impl KeptOutput {
+    pub fn push(&mut self, mut text: &str) {
+        if let Some(room) = &mut self.room {
+            text = &text[..text.floor_char_boundary(*room)];
+            *room -= text.len();
+        }
+        if self.tail.is_empty() {
+            let (first, rest) = text.split_at(text.floor_char_boundary(MAX_END_BYTES - self.head.len()));
+            self.head.push_str(first);
+            text = rest;
+        }
+        self.tail.push_str(text);
+        if self.room.is_none() && self.tail.len() > 2 * MAX_END_BYTES {
+            self.settle();
+        }
+    }
+
+    /// Of what comes from now on the beginning matters.
+    pub fn keep_what_follows(&mut self) {
+        self.settle();
+        self.room = Some(MAX_END_BYTES);
+    }
+
+    /// In bytes.
+    pub fn len(&self) -> usize {
+        self.head.len() + self.tail.len()
+    }
+
+    /// As one text; where something is missing, a line ends.
+    pub fn text(mut self) -> String {
+        self.head.push_str(&self.tail);
+        self.head
+    }
+
+    fn settle(&mut self) {
+        let from = self.tail.len().saturating_sub(MAX_END_BYTES);
+        let from = self.tail.ceil_char_boundary(from);
+        // By whole lines, where they are not too long for that.
+        let from = if from == 0 { 0 } else { self.tail[from..].find('\n').map_or(from, |end| from + end) };
+        self.tail.drain(..from);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn beginning_and_end_are_kept_and_what_must_not_go() {
+        let mut output = KeptOutput::default();
+        output.push("first\n");
+        for line in 0..50_000 {
+            output.push(&format!("line {line}\n"));
+        }
+        let mut dying = KeptOutput { head: output.head.clone(), tail: output.tail.clone(), room: None };
+        let text = output.text();
+        assert!(text.starts_with("first\nline 0\n") && text.ends_with("\nline 49999\n"), "{}", text.len());
+        assert!(text.len() <= 3 * MAX_END_BYTES);
+
+        dying.keep_what_follows();
+        dying.push("panic: x\n");
+        dying.push(&"trace\n".repeat(MAX_END_BYTES));
+        assert!(dying.len() <= 3 * MAX_END_BYTES);
+        let text = dying.text();
+        assert!(text.contains("\nline 49999\npanic: x\ntrace\n"));
+    }
+}

@@ -1,0 +1,57 @@
+//! What Python itself writes: tracebacks, and the last words of a process that dies (`faulthandler`).
+
+use crate::testrun::model::Frame;
+
+/// The error of the last traceback in a text: its first line, and its frames, the innermost first.
+pub fn traceback(text: &str) -> Option<(&str, Vec<Frame>)> {
+    let (_, last) = text.rsplit_once("Traceback (most recent call last):\n")?;
+    let error = last.lines().find(|line| !line.is_empty() && !line.starts_with([' ', '\t']))?;
+    let mut frames: Vec<Frame> = last.lines().take_while(|line| *line != error).filter_map(frame).collect();
+    frames.reverse();
+    Some((error, frames))
+}
+
+/// Why a process died, and where its thread was that did, the innermost frame first.
+pub fn fatal_error(text: &str) -> Option<(&str, Vec<Frame>)> {
+    let (_, said) = text.rsplit_once("Fatal Python error: ")?;
+    let (_, stack) = said.split_once("\nCurrent thread ").unwrap_or_default();
+    Some((said.lines().next()?, stack.lines().skip(1).map_while(frame).collect()))
+}
+
+/// `File "a.py", line 3, in f` of a traceback, `File "a.py", line 3 in f` of `faulthandler`.
+fn frame(line: &str) -> Option<Frame> {
+    let (file, rest) = line.trim_start().strip_prefix("File \"")?.split_once("\", line ")?;
+    let (number, function) = rest.split_once([',', ' ']).unwrap_or((rest, ""));
+    let function = function.trim_start().strip_prefix("in ").map(str::to_owned);
+    Some(Frame { file: file.to_owned(), line: number.parse().ok(), column: None, function })
+}
+
+#[cfg(test)]
+mod tests {
+    use pretty_assertions::assert_eq;
+
+    use super::*;
+
+    fn at(file: &str, line: u32, function: &str) -> Frame {
+        Frame { file: file.to_owned(), line: Some(line), column: None, function: Some(function.to_owned()) }
+    }
+
+    #[test]
+    fn a_traceback_tells_its_error_and_its_frames() {
+        let text = "Exception in thread T (work)\n\nTraceback (most recent call last):\n  File \"/lib/python3/threading.py\", \
+            line 982, in run\n    self._target()\n  File \"t.py\", line 3, in work\n    raise ValueError(\"x\")\nValueError: x\n\n\
+            Enable tracemalloc\n";
+        let frames = vec![at("t.py", 3, "work"), at("/lib/python3/threading.py", 982, "run")];
+        assert_eq!(traceback(text), Some(("ValueError: x", frames)));
+        assert_eq!(traceback("ValueError: x"), None);
+    }
+
+    #[test]
+    fn a_process_that_dies_tells_where() {
+        let text = "t.py Fatal Python error: Segmentation fault\n\nThread 0x1 (most recent call first):\n  \
+            File \"o.py\", line 1 in wait\n\nCurrent thread 0x2 (most recent call first):\n  File \"t.py\", line 3 in crash\n\n\
+            Extension modules: x\n";
+        assert_eq!(fatal_error(text), Some(("Segmentation fault", vec![at("t.py", 3, "crash")])));
+        assert_eq!(fatal_error("stray words"), None);
+    }
+}
