@@ -96,7 +96,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_needs_command" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_needs_command" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
+complete -c replay -n "__fish_replay_needs_command" -l reply-tokens -d 'Cut replies longer than about so many tokens (100000 by default)' -r
 complete -c replay -n "__fish_replay_needs_command" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_needs_command" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_needs_command" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -220,7 +220,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand setup" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand setup" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand setup" -l reply-tokens -d 'Cut replies longer than about so many tokens (100000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand setup" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand setup" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand setup" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -310,7 +310,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand doctor" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand doctor" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l reply-tokens -d 'Cut replies longer than about so many tokens (100000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand doctor" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand doctor" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand doctor" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -399,7 +399,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand call" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand call" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand call" -l reply-tokens -d 'Cut replies longer than about so many tokens (100000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -488,7 +488,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand tools" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand tools" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand tools" -l reply-tokens -d 'Cut replies longer than about so many tokens (100000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -580,7 +580,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand bench" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand bench" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand bench" -l reply-tokens -d 'Cut replies longer than about so many tokens (100000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -689,7 +689,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l reply-tokens -d 'Cut replies longer than about so many tokens (100000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -786,7 +786,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l reply-tokens -d 'Cut replies longer than about so many tokens (100000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -874,7 +874,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l reply-tokens -d 'Cut replies longer than about so many tokens (100000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -962,7 +962,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l reply-tokens -d 'Cut replies longer than about so many tokens (100000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -1051,7 +1051,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l reply-tokens -d 'Cut replies longer than about so many tokens (100000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -1143,7 +1143,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l reply-tokens -d 'Cut replies longer than about so many tokens (100000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -1231,7 +1231,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l reply-tokens -d 'Cut replies longer than about so many tokens (100000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -1326,7 +1326,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l reply-tokens -d 'Cut replies longer than about so many tokens (100000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -1422,7 +1422,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l reply-tokens -d 'Cut replies longer than about so many tokens (100000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -1517,7 +1517,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l reply-tokens -d 'Cut replies longer than about so many tokens (100000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -1607,7 +1607,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l reply-tokens -d 'Cut replies longer than about so many tokens (100000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -1696,7 +1696,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l reply-tokens -d 'Cut replies longer than about so many tokens (100000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -1786,7 +1786,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l reply-tokens -d 'Cut replies longer than about so many tokens (100000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -1881,7 +1881,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l reply-tokens -d 'Cut replies longer than about so many tokens (100000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -1973,7 +1973,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l reply-tokens -d 'Cut replies longer than about so many tokens (100000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -2061,7 +2061,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l reply-tokens -d 'Cut replies longer than about so many tokens (100000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -2149,7 +2149,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l reply-tokens -d 'Cut replies longer than about so many tokens (100000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -2241,7 +2241,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand why" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand why" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand why" -l reply-tokens -d 'Cut replies longer than about so many tokens (100000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand why" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand why" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand why" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -2330,7 +2330,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l reply-tokens -d 'Cut replies longer than about so many tokens (100000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -2421,7 +2421,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l reply-tokens -d 'Cut replies longer than about so many tokens (100000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -2510,7 +2510,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l reply-tokens -d 'Cut replies longer than about so many tokens (100000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -2601,7 +2601,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l reply-tokens -d 'Cut replies longer than about so many tokens (100000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -2707,7 +2707,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l reply-tokens -d 'Cut replies longer than about so many tokens (100000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -2797,7 +2797,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l reply-tokens -d 'Cut replies longer than about so many tokens (100000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -2886,7 +2886,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l reply-tokens -d 'Cut replies longer than about so many tokens (100000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -2975,7 +2975,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l reply-tokens -d 'Cut replies longer than about so many tokens (100000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -3070,7 +3070,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l reply-tokens -d 'Cut replies longer than about so many tokens (100000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -3166,7 +3166,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l reply-tokens -d 'Cut replies longer than about so many tokens (100000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -3256,7 +3256,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l reply-tokens -d 'Cut replies longer than about so many tokens (100000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -3346,7 +3346,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l reply-tokens -d 'Cut replies longer than about so many tokens (100000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -3439,7 +3439,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l reply-tokens -d 'Cut replies longer than about so many tokens (100000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -3534,7 +3534,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l reply-tokens -d 'Cut replies longer than about so many tokens (100000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -3627,7 +3627,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l reply-tokens -d 'Cut replies longer than about so many tokens (100000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -3729,7 +3729,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l reply-tokens -d 'Cut replies longer than about so many tokens (100000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -3823,7 +3823,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand health" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand health" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand health" -l reply-tokens -d 'Cut replies longer than about so many tokens (100000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand health" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand health" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand health" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r
@@ -3911,7 +3911,7 @@ tests\t'Running tests, and checking types'
 all\t'Every set'"
 complete -c replay -n "__fish_replay_using_subcommand generate" -l errors -d 'Report failures of tools to older clients in this style' -r -f -a "codes\t'JSON-RPC errors'
 results\t'Results with isError'"
-complete -c replay -n "__fish_replay_using_subcommand generate" -l reply-tokens -d 'Cut replies longer than about so many tokens (25000 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand generate" -l reply-tokens -d 'Cut replies longer than about so many tokens (100000 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l memory-mib -d 'Limit the memory that all calls hold together, in MiB' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l search-memory-mib -d 'Remember in so many MiB what searches learn about files' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l max-line-bytes -d 'Accept messages of at most so many bytes' -r

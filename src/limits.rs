@@ -340,7 +340,7 @@ pub const FOLDED_LINE_BYTES: usize = 64;
 /// How many bytes of a reply count as one token.
 pub const BYTES_PER_TOKEN: usize = 3;
 /// Most tokens of a reply to a call that does not say how many it wants: clients refuse what is longer, or put it into a file.
-pub const REPLY_TOKENS: u64 = 25_000;
+pub const REPLY_TOKENS: u64 = 100_000;
 /// Directories that a tree names of those that it had no room for.
 pub const MAX_CLOSED_SHOWN: usize = 5;
 /// Logs that are kept.

@@ -215,7 +215,7 @@ pub struct Options {
     /// from their model.
     #[arg(long, global = true, help_heading = SERVER, value_enum, default_value_t = Errors::Codes, value_name = "STYLE", hide_short_help = true)]
     pub errors: Errors,
-    /// Cut replies longer than about so many tokens (25000 by default)
+    /// Cut replies longer than about so many tokens (100000 by default)
     ///
     /// 0 cuts none. A token counts as three bytes. This concerns files, lists and trees, and output of commands if it is given. `maxTokens`,
     /// `limit` and `depth` of a call win.

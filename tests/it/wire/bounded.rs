@@ -132,10 +132,10 @@ fn output_is_cut_in_the_middle_and_a_log_is_read_in_parts() {
 }
 
 #[test]
-fn the_usual_length_is_75_kb_and_0_is_any() {
-    for (tokens, shown) in [(&[][..], 7500), (&["--reply-tokens", "0"][..], 10_000)] {
+fn the_usual_length_is_300_kb_and_0_is_any() {
+    for (tokens, shown) in [(&[][..], 28_181), (&["--reply-tokens", "0"][..], 40_000)] {
         let (tree, mut server) = opened(tokens);
-        tree.file("work/long", lines(10_000));
+        tree.file("work/long", lines(40_000));
         assert_eq!(server.call("read_file", json!({"path": "long"})).text(), lines(shown));
     }
 }
