@@ -84,6 +84,8 @@ pub const MAX_READ_FILES: usize = 50;
 pub const MAX_READ_TOTAL_BYTES: u64 = 32 * 1024 * 1024;
 /// Largest file an edit will load, in bytes.
 pub const MAX_EDIT_BYTES: u64 = 1024 * 1024 * 1024;
+/// Longest file of a client that `replay setup` reads.
+pub const MAX_CLIENT_FILE_BYTES: u64 = 4 * 1024 * 1024;
 /// Most entries in one `directory_tree` reply.
 pub const MAX_TREE_ENTRIES: usize = 100_000;
 /// Deepest nesting of structured content, in levels of a tree: each is two in JSON, and many clients read only 128.

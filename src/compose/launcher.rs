@@ -75,6 +75,9 @@ pub fn start(config: &Config, policy: &Policy, journal: Option<&Arc<Journal>>, a
         }
         match launch(config, policy, journal, account, tier, (&watchers, set.as_ref(), cache.as_ref())) {
             Ok(Launched { standing, launcher, gate, ssh_agent, scratch }) => {
+                if let Some(cache) = &cache {
+                    cache.started();
+                }
                 let dir = scratch.as_fd().try_clone_to_owned().context("the private directory")?;
                 let (most, bytes) = (config.max_background_commands, config.background_output_bytes);
                 return Ok(Commands {

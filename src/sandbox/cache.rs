@@ -81,17 +81,28 @@ impl Cache {
         chmodat(&dir, SHOWN, PRIVATE, AtFlags::empty()).step_with(step)?;
         let cache = Self { path: std::fs::canonicalize(path).step_with(step)?, dir, bytes };
         cache.trim(Instant::now() + Duration::from_millis(SWEEP_MS), false);
+        // Until the launcher has a lock of its own, nobody deletes what is made here.
+        flock(&cache.dir, FlockOperation::LockShared).step_with(step)?;
         let shown = cache.shown().step_with(step)?;
         for name in CACHES.iter().filter(|(_, is_directory)| *is_directory).map(|(below, _)| in_cache(below)) {
             match statat(&shown, &name, AtFlags::SYMLINK_NOFOLLOW) {
                 Ok(stat) if is_directory(&stat) => continue,
                 // What a command has put there is followed by nobody.
-                Ok(_) => unlinkat(&shown, &name, AtFlags::empty()).step_with(step)?,
+                Ok(_) => match unlinkat(&shown, &name, AtFlags::empty()) {
+                    // Somebody else's command has put something else there again.
+                    Ok(()) | Err(Errno::NOENT | Errno::ISDIR) => {}
+                    Err(errno) => return Err(errno).step_with(step),
+                },
                 Err(_) => {}
             }
             make(&shown, name.as_bytes()).step_with(step)?;
         }
         Ok(cache)
+    }
+
+    /// The launcher holds it now, or none will.
+    pub fn started(&self) {
+        let _ = flock(&self.dir, FlockOperation::Unlock);
     }
 
     /// The same for the launcher, which says to others that it is in use.

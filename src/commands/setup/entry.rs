@@ -64,11 +64,11 @@ fn json(text: &str) -> Result<CstRootNode> {
     CstRootNode::parse(text, &options).map_err(|error| anyhow!("it is not JSON: {error}"))
 }
 
-fn put_json(text: &str, servers: &str, entry: &Entry) -> Result<String> {
+fn put_json(text: &str, servers_name: &str, entry: &Entry) -> Result<String> {
     let root = json(if text.trim().is_empty() { "{\n}\n" } else { text })?;
     let object = root.object_value().context("it holds no JSON object")?;
     let no_object = |name: &str| format!("its `{name}` is no object");
-    let servers = object.object_value_or_create(servers).with_context(|| no_object(servers))?;
+    let servers = object.object_value_or_create(servers_name).with_context(|| no_object(servers_name))?;
     let own = servers.object_value_or_create(NAME).with_context(|| no_object(NAME))?;
     for (name, value) in entry {
         match own.get(name) {
@@ -77,7 +77,13 @@ fn put_json(text: &str, servers: &str, entry: &Entry) -> Result<String> {
             None => drop(own.append(name, to_json(value))),
         }
     }
-    Ok(root.to_string())
+    let text = root.to_string();
+    // Clients take the last of two that have one name.
+    let read: Value = json(&text)?.value().and_then(|value| value.to_serde_value()).unwrap_or_default();
+    if entry.iter().any(|(name, value)| read[servers_name][NAME][name] != *value) {
+        bail!("a name stands twice in it; leave one of them");
+    }
+    Ok(text)
 }
 
 fn to_json(value: &Value) -> CstInputValue {
@@ -205,6 +211,12 @@ mod tests {
         assert_eq!(said(Format::Json, "{\"mcpServers\": []}"), "its `mcpServers` is no object");
         assert_eq!(said(Format::Json, "{\"mcpServers\": {\"replay\": 1}}"), "its `replay` is no object");
         assert_eq!(said(Format::Toml, "mcpServers = 1\n"), "its `mcpServers` is no table");
+        for twice in [
+            "{\"mcpServers\": {}, \"mcpServers\": {\"replay\": {\"command\": \"x\"}}}",
+            "{\"mcpServers\": {\"replay\": {\"command\": \"x\", \"command\": \"y\"}}}",
+        ] {
+            assert_eq!(said(Format::Json, twice), "a name stands twice in it; leave one of them");
+        }
         assert!(said(Format::Json, "{\"a\": 1 \"b\": 2}").starts_with("it is not JSON: "));
         assert!(said(Format::Toml, "a = \n").starts_with("it is not TOML: "));
     }

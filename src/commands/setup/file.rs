@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result};
 
 use crate::fs::{self, Current, FsError, Writer};
 use crate::journal::Changes;
-use crate::limits::MAX_EDIT_BYTES;
+use crate::limits::MAX_CLIENT_FILE_BYTES;
 use crate::policy::{Access, Checked, Grant, Policy, PolicyError, Restrictions, Write};
 
 /// The text of the file; `None` if there is none.
@@ -23,7 +23,7 @@ pub fn read(base: &Path, path: &Path) -> Result<Option<String>> {
         Err(PolicyError::NotFound { .. }) => return Ok(None),
         Err(error) => return Err(error).with_context(context),
     };
-    let bytes = fs::read_all(&file, MAX_EDIT_BYTES).with_context(context)?;
+    let bytes = fs::read_all(&file, MAX_CLIENT_FILE_BYTES).with_context(context)?;
     String::from_utf8(bytes).map(Some).with_context(context)
 }
 
@@ -41,7 +41,7 @@ impl ClientFile {
         let unprotect: &[PathBuf] = &[base.to_owned()];
         let policy = Policy::open_with(&[grant], &Restrictions { unprotect, ..Restrictions::default() });
         let target = policy.with_context(context)?.write(path).with_context(context)?;
-        let current = match fs::current(&target, MAX_EDIT_BYTES, None) {
+        let current = match fs::current(&target, MAX_CLIENT_FILE_BYTES, None) {
             Ok(current) => Some(current),
             Err(FsError::NotFound { .. }) => None,
             Err(error) => return Err(error).with_context(context),

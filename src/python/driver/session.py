@@ -144,11 +144,13 @@ class Session:
     def show_figures(self):
         """Shows the figures that are open, and closes them; not those that were shown as they are."""
         pyplot = sys.modules.get("matplotlib.pyplot")
-        for number in pyplot.get_fignums() if pyplot is not None else ():
-            figure = pyplot.figure(number)
+        figures = [pyplot.figure(number) for number in pyplot.get_fignums()] if pyplot is not None else []
+        # All at first: where the time is up while one is drawn, the next cell has nothing to do with the others.
+        for figure in figures:
+            pyplot.close(figure)
+        for figure in figures:
             if figure.stale or figure not in self.drawn:
                 self.present("display", figure)
-            pyplot.close(figure)
 
     # Cells.
 
@@ -251,15 +253,21 @@ class Session:
             self.loop = asyncio.new_event_loop()
             asyncio.set_event_loop(self.loop)
         task = self.loop.create_task(work)
-        try:
-            return self.loop.run_until_complete(task)
-        except KeyboardInterrupt:
-            task.cancel()
+        while True:
             try:
-                self.loop.run_until_complete(task)
-            except BaseException:
-                pass
-            raise
+                return self.loop.run_until_complete(task)
+            except KeyboardInterrupt:
+                task.cancel()
+                try:
+                    self.loop.run_until_complete(task)
+                except BaseException:
+                    pass
+                raise
+            except BaseException as error:
+                # The loop was stopped, or ended by what a task of an earlier cell raised.
+                if task.done() or self.loop.is_closed():
+                    raise
+                self.remark(f"a task of an earlier cell ended the event loop ({class_name(error)}), which goes on")
 
     async def asked(self):
         """Waits for the next request, while tasks of earlier cells go on."""

@@ -14,7 +14,8 @@ pub struct TestScript {
 }
 
 /// What a run says itself: it has its own reporter, no coverage, and goes to its end once.
-const OF_A_RUN: [&str; 13] = [
+const OF_A_RUN: [&str; 14] = [
+    "-b",
     "-w",
     "--bail",
     "--coverage",

@@ -162,6 +162,15 @@ fn tasks_go_on_between_cells() {
     assert_eq!(std::fs::read(tree.path("work/gate")).unwrap(), b"");
     assert_eq!(result(&mut server, "await task\ntask.done()"), "True");
     assert_eq!(result(&mut server, "asyncio.run(asyncio.sleep(0, 'own loop'))"), "'own loop'");
+    // What ends the loop is no end of the cell that awaits, and what is left of a cell runs in no other one.
+    for ends in ["async def ends(): raise SystemExit(3)\nlater = ends", "async def ends(): loop.stop()\nlater = ends"] {
+        let begin = format!(
+            "{ends}\nloop = asyncio.get_running_loop()\ntask = asyncio.ensure_future(later())\nawait asyncio.sleep(0, 'begun')"
+        );
+        let _ = run(&mut server, &begin);
+        assert_eq!(result(&mut server, "await asyncio.sleep(0.01)\n'own'"), "'own'");
+        assert_eq!(result(&mut server, "'next'"), "'next'");
+    }
     let ran = run(&mut server, "asyncio.create_task(work())");
     let note = "the event loop runs while a cell awaits: put an `await` into this cell, such as `await asyncio.sleep(0)`; tasks go \
                 on after it";
