@@ -191,7 +191,7 @@ mod tests {
         );
         assert_eq!(shown(tree, 4).0, "a,b,c,d");
         let equal = "a/, 1, 2, 3,b/, 1, 2, 3,c/, 1, 2, 3,d/, 1, 2, 3";
-        assert_eq!(shown(equal, 13).0, "a/, 1, 2, 3,b/, 1, 2, 3,c/, 1, 2, 3,d");
+        assert_eq!(shown(equal, 13).0, "a/, 1, 2, 3,b/, 1, 2, 3,c,d/, 1, 2, 3");
         let (lines, note) = shown(tree, 2);
         assert_eq!(lines, "a,b");
         assert!(note.contains("left out are 6 below `b`, 3 below `a`, 3 others: "), "{note}");
