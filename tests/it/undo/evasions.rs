@@ -201,8 +201,7 @@ fn moves_and_undo_go_across_filesystems_and_mounts() {
     tree.file("work/t/u/a", "a").file("work/t/b", "b").dir("work/m").dir("work/bound").dir("elsewhere");
     tree.hard_link("work/t/b", "work/t/b2").link("b", "work/t/l");
     let mut server = with_mounts(&tree, "mount -t tmpfs none work/m; mount --bind elsewhere work/bound", &[]);
-    let seen =
-        "find . ! -type d -printf '%p %m %n %T@ %l ' -exec sh -c '[ -L \"$0\" ] && echo || md5sum <\"$0\"' {} \\; | sort";
+    let seen = "find . ! -type d -printf '%p %m %n %T@ %l ' -exec sh -c '[ -L \"$0\" ] && echo || md5sum <\"$0\"' {} \\; | sort";
     let seen = |server: &mut Server| server.call("execute_command", json!({"command": seen})).text();
     let mut number = 0;
     let mut steps = vec![seen(&mut server)];
