@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{SigSet, Signal};
 use replay::internals::sandbox::{self, attack};
 use replay::internals::{cli, commands, compose, documents, exec};
@@ -28,6 +29,7 @@ fn main() -> ExitCode {
     sandbox::keep_to_own_sources();
     let cli = cli::parse().unwrap_or_else(|error| error.exit());
     outlive_file_limit();
+    open_many_files();
     commands::run(cli).unwrap_or_else(|error| {
         if is_unread(&error) {
             return ExitCode::from(UNREAD_STATUS);
@@ -44,6 +46,15 @@ const UNREAD_STATUS: u8 = 128 + 13;
 fn is_unread(error: &anyhow::Error) -> bool {
     let is_broken = |error: &std::io::Error| error.kind() == std::io::ErrorKind::BrokenPipe;
     error.chain().len() == 1 && error.downcast_ref().is_some_and(is_broken)
+}
+
+/// The usual soft limit is for programs that use select(2) (systemd.exec(5), `LimitNOFILE`): a change to many files at once needs
+/// more. Commands have a limit of their own.
+fn open_many_files() {
+    if let Ok((_, hard)) = getrlimit(Resource::RLIMIT_NOFILE) {
+        // If it fails, the limit is as it was.
+        let _ = setrlimit(Resource::RLIMIT_NOFILE, hard, hard);
+    }
 }
 
 /// A write beyond `RLIMIT_FSIZE` is then the error EFBIG for one call instead of the end of the process (setrlimit(2)).

@@ -153,3 +153,29 @@ fn a_limit_on_the_size_of_files_costs_one_call() {
     let names: Vec<_> = fs::read_dir(tree.root()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert!(!names.iter().any(|name| name.as_bytes().starts_with(b".replay-tmp-")), "{names:?}");
 }
+
+#[test]
+fn hundreds_of_files_of_many_directories_are_edited_where_few_open_files_are_usual() {
+    let tree = Tree::new();
+    let name = |at: usize| format!("{}/{at}.txt", at % 7);
+    let holds = |at: usize| if at.is_multiple_of(100) { "other\n" } else { "old\n" };
+    for at in 0..400 {
+        tree.file(name(at), holds(at));
+    }
+    let allow = format!("{}:rw", tree.root().display());
+    let wrapper = ["sh", "-c", "ulimit -S -n 256; exec \"$@\"", "sh"];
+    let mut server = Server::start_under(&tree, &wrapper, &["--allow", &allow]).opened("2025-11-25");
+    let mut edit = |old: &str, new: &str, atomic: bool| {
+        let arguments = json!({"paths": ["*/*.txt"], "edits": [{"oldText": old, "newText": new}], "atomic": atomic});
+        let reply = server.call("edit_files", arguments).result()["structuredContent"].clone();
+        (reply["edited"].clone(), reply["failed"].clone())
+    };
+    let contents = || (0..400).map(|at| fs::read_to_string(tree.path(name(at))).unwrap()).collect::<Vec<_>>();
+    let with = |word: &str| (0..400).map(|at| holds(at).replace("old", word)).collect::<Vec<_>>();
+    assert_eq!(edit("old", "new", false), (json!(396), json!(4)));
+    assert_eq!(contents(), with("new"));
+    assert_eq!(edit("e", "E", true), (json!(400), json!(0)));
+    assert_eq!(contents(), with("new").iter().map(|text| text.replace('e', "E")).collect::<Vec<_>>());
+    let names = (0..7).flat_map(|dir| fs::read_dir(tree.path(dir.to_string())).unwrap());
+    assert_eq!(names.count(), 400);
+}
