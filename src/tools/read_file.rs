@@ -47,6 +47,9 @@ pub struct Params {
     pages: Option<String>,
     /// Part of a picture: x, y, width, height
     region: Option<Region>,
+    /// First byte of the first line, from 1. Replies that cut a line name it.
+    #[schemars(range(min = 1), extend("x-hidden" = true))]
+    column: Option<usize>,
     /// As `limit`, from the first line.
     #[schemars(range(min = 1), extend("x-hidden" = true))]
     head: Option<u64>,
@@ -132,10 +135,12 @@ fn page(params: &Params) -> Result<Option<Page>, Error> {
     if offset == Some(0) {
         return Err(Error::params("`offset` of read_file is 0; it must be 1 or more, or negative from the end"));
     }
-    Ok((offset.is_some() || limit.is_some()).then(|| Page { offset: offset.unwrap_or(1), limit }))
+    let is_part = offset.is_some() || limit.is_some() || params.column.is_some();
+    let skip = params.column.map_or(0, |column| column - 1);
+    Ok(is_part.then(|| Page { offset: offset.unwrap_or(1), limit, skip }))
 }
 
-const WHOLE: Page = Page { offset: 1, limit: None };
+const WHOLE: Page = Page { offset: 1, limit: None, skip: 0 };
 
 /// What a program wrote.
 fn log(context: &Context<'_>, params: &Params) -> Result<Reply<()>, Error> {
