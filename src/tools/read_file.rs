@@ -13,7 +13,7 @@ use super::page::{self, note, too_large};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight, hash};
 use crate::documents::{Part, Region};
 use crate::error::Error;
-use crate::exec::LOGS;
+use crate::exec::{ExecError, LOGS};
 use crate::fs;
 use crate::limits::{DECODING_COPIES, MAX_BLOB_BYTES, MAX_READ_BYTES, QUICK_BYTES, READ_COPIES};
 use crate::policy::{Checked, Kind, Read};
@@ -148,9 +148,15 @@ fn log(context: &Context<'_>, params: &Params) -> Result<Reply<()>, Error> {
         let message = format!("no log `{}`; only the last ones are kept", show_path(Path::new(&params.path)));
         return Err(Error::params(message));
     };
-    let page = page(params)?.unwrap_or(WHOLE);
-    let text = String::from_utf8_lossy(&log.bytes);
-    page::of_text(&text, Encoding::UTF_8, page, most_bytes(context, params), log.bytes.len() as u64)
+    let (page, size) = (page(params)?.unwrap_or(WHOLE), log.kept.len());
+    let read = || {
+        let mut held = context.room().share();
+        context.room().cover(&mut held, size * READ_COPIES)?;
+        let bytes = log.kept.read(0, size).map_err(ExecError::Follow)?;
+        let text = String::from_utf8_lossy(&bytes);
+        Ok(page::of_text(&text, Encoding::UTF_8, page, most_bytes(context, params), size as u64)?.holding(held))
+    };
+    if size > QUICK_BYTES { context.at_length(read) } else { read() }
 }
 
 /// Opens a file for reading; a directory is an error that names the right tool.
