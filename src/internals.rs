@@ -32,8 +32,8 @@ pub mod edit {
 pub mod exec {
     pub use crate::exec::{
         Background, BackgroundCommands, Captured, Command, Counts, Ending, ExecError, Exit, Foreground, Intercepted,
-        Interception, Launcher, News, Outcome, Program, ProgramStatus, READER_ARGUMENT, Resident, Slots, Stage, State,
-        place_of, serve_reader,
+        Interception, Launcher, News, Outcome, OutputFiles, Program, ProgramStatus, READER_ARGUMENT, Resident, Slots,
+        Stage, State, place_of, serve_reader,
     };
 }
 

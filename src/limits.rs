@@ -349,6 +349,8 @@ pub const REPLY_TOKENS: u64 = 100_000;
 pub const MAX_CLOSED_SHOWN: usize = 5;
 /// Logs that are kept.
 pub const MAX_LOGS: usize = 64;
+/// How much of a log is looked at at once, in bytes.
+pub const LOG_PART_BYTES: usize = 256 * 1024;
 /// Bytes of logs that are kept in all.
 pub const MAX_LOGS_BYTES: usize = 32 * 1024 * 1024;
 /// What is kept of the log of a test run, in bytes: its beginning and its end.

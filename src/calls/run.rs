@@ -162,6 +162,7 @@ pub fn run(
         timeout: run.timeout,
         grace: Duration::from_millis(KILL_GRACE_MS),
         output_cap_bytes: run.output_cap_bytes,
+        files: None,
         over: None,
     };
     let outcome = foreground.run_intercepted(run.command, &how, &mut on_start, on_progress);

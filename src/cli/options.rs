@@ -189,7 +189,7 @@ pub struct Options {
     /// Limit the time that a command may ask for, in seconds (600 by default)
     #[arg(long, global = true, help_heading = OF_COMMANDS, value_name = "SECS", value_parser = TIMEOUT_SECS.parser())]
     pub max_command_timeout_secs: Option<u64>,
-    /// Keep so many bytes of each of a command's two streams (524288 by default)
+    /// Show so many bytes of each of a command's two streams (524288 by default); a log has the whole
     #[arg(long, global = true, help_heading = OF_COMMANDS, value_name = "BYTES", value_parser = OUTPUT_BYTES.parser(), hide_short_help = true)]
     pub output_cap_bytes: Option<u64>,
     /// Run so many commands at the same time (16 by default)
@@ -198,7 +198,7 @@ pub struct Options {
     /// Run so many background commands at the same time (16 by default)
     #[arg(long, global = true, help_heading = OF_COMMANDS, value_name = "COUNT", value_parser = COMMANDS.parser(), hide_short_help = true)]
     pub max_background_commands: Option<u64>,
-    /// Keep so many bytes of the output of each background command (16777216 by default)
+    /// Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)
     #[arg(long, global = true, help_heading = OF_COMMANDS, value_name = "BYTES", value_parser = OUTPUT_BYTES.parser(), hide_short_help = true)]
     pub background_output_bytes: Option<u64>,
     #[command(flatten)]

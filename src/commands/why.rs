@@ -58,6 +58,19 @@ impl Answer {
         self
     }
 
+    /// What is kept for commands alone nobody allows.
+    fn but_for_caches(self, config: &Config, path: &Path) -> Self {
+        match &config.sandbox.cache {
+            Some(cache) if path.starts_with(&cache.dir) => Self {
+                notes: vec![
+                    "this is the cache of commands (--cache), which they use below their HOME; tools do not".to_owned(),
+                ],
+                ..Self::denied(self.rule)
+            },
+            _ => self,
+        }
+    }
+
     fn text(&self) -> String {
         let Self { allowed, rule, flag, besides, notes } = self;
         let mut text = format!("{}: {rule}\n", if *allowed { "allowed" } else { "denied" });
@@ -106,7 +119,7 @@ fn read(config: &Config, policy: &Policy, path: &Path) -> Answer {
     let seen = seen.map(|seen| format!("commands read it all the same: {} ({})", seen.path.display(), seen.why));
     match policy.look(&path) {
         Ok(_) => Answer::allowed(allowed_by(policy, &path)),
-        Err(error) => refused(policy, &path, &error, ""),
+        Err(error) => refused(policy, &path, &error, "").but_for_caches(config, &path),
     }
     .noting(seen)
 }
@@ -127,7 +140,7 @@ fn write(config: &Config, policy: &Policy, path: &Path) -> Answer {
                 .unless("no --freeze-sinks", "commands and tools change all that programs outside run")
         }
         (Ok(()), frozen) => Answer::allowed(allowed_by(policy, &path)).noting(frozen),
-        (Err(error), _) => refused(policy, &path, &error, ":rw"),
+        (Err(error), _) => refused(policy, &path, &error, ":rw").but_for_caches(config, &path),
     }
 }
 

@@ -14,7 +14,7 @@ use crate::cancel::CancelToken;
 use crate::cli::Sandbox;
 use crate::config::{CacheConfig, Config, configure_git};
 use crate::egress::WARNING;
-use crate::exec::{BackgroundCommands, Launcher, Slots};
+use crate::exec::{BackgroundCommands, Launcher, OutputFiles, Slots};
 use crate::gate::{GIT_SIGNS, Gate, JAVA_OPTIONS, NetLog, Script, SshAgent, Terms, TrustPlace, Watcher};
 use crate::hide::Hide;
 use crate::journal::Journal;
@@ -84,7 +84,7 @@ pub fn start(config: &Config, policy: &Policy, journal: Option<&Arc<Journal>>, a
                     launcher: Some(launcher),
                     gate,
                     ssh_agent,
-                    background: Some(BackgroundCommands::new(dir, most, bytes)),
+                    background: Some(BackgroundCommands::new(OutputFiles::new(dir, bytes), most)),
                     scratch: Some(scratch),
                     cache,
                     ..bounds(WallStatus { tried, ..standing })

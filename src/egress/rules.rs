@@ -234,9 +234,9 @@ impl Rules {
         (&self.allow.texts, &self.deny.texts)
     }
 
-    /// The sets that are allowed, as they were written.
-    pub fn sets(&self) -> impl Iterator<Item = &str> {
-        self.allow.texts.iter().map(String::as_str).filter(|text| text.starts_with('@'))
+    /// The sets that are allowed, as they were written, each once.
+    pub fn sets(&self) -> BTreeSet<&str> {
+        self.allow.texts.iter().map(String::as_str).filter(|text| text.starts_with('@')).collect()
     }
 
     /// Whether a name that is allowed may be reached at this address. One that is not of the public Internet has to be

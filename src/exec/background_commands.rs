@@ -12,7 +12,7 @@ use super::course::Course;
 use super::job::Countdown;
 use super::poll::Bell;
 use super::pump::Pump;
-use super::ring::Ring;
+use super::ring::{OutputFiles, Ring};
 use super::start::begin;
 use super::streams::Streams;
 use super::{Command, ExecError, Launcher};
@@ -22,9 +22,8 @@ use crate::limits::KEPT_BACKGROUND_COMMANDS;
 /// The background commands of a server. Dropping it ends them.
 #[derive(Debug)]
 pub struct BackgroundCommands {
-    dir: OwnedFd,
+    files: OutputFiles,
     most: usize,
-    output_bytes: u64,
     table: Arc<Mutex<Table>>,
     listener: Arc<Listener>,
 }
@@ -46,10 +45,14 @@ impl Table {
 }
 
 impl BackgroundCommands {
-    /// At most `most` at a time. Of the output of each, the last `output_bytes` are kept in a nameless file below `dir`,
-    /// which must be writable to this process and out of the commands' reach.
-    pub fn new(dir: OwnedFd, most: usize, output_bytes: u64) -> Self {
-        Self { dir, most, output_bytes, table: Arc::default(), listener: Arc::default() }
+    /// At most `most` at a time, whose output goes to `files`.
+    pub fn new(files: OutputFiles, most: usize) -> Self {
+        Self { files, most, table: Arc::default(), listener: Arc::default() }
+    }
+
+    /// Where their output goes.
+    pub fn files(&self) -> &OutputFiles {
+        &self.files
     }
 
     /// Has `listener` hear of each command that has ended, once, on the thread that followed it. The first one stays.
@@ -78,7 +81,7 @@ impl BackgroundCommands {
     /// A place for one more, if there is one.
     pub fn place(&self) -> Result<BackgroundPlace<'_>, ExecError> {
         let (starting, id) = self.reserve()?;
-        let ring = Ring::new(&self.dir, self.output_bytes).map_err(ExecError::Follow)?;
+        let ring = self.files.ring().map_err(ExecError::Follow)?;
         let bell = Bell::new().map_err(ExecError::Follow)?;
         Ok(BackgroundPlace { all: self, id, ring, bell, _starting: starting })
     }

@@ -1,7 +1,10 @@
 //! What one output stream of a command produced, up to a cap.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
+use super::kept::Kept;
+use super::ring::{OutputFiles, Ring};
 use crate::limits::MAX_OUTPUT_END_BYTES;
 use crate::text::fold::fold;
 
@@ -16,12 +19,62 @@ pub struct Captured {
     pub total_bytes: u64,
     /// Whether `bytes` is less than the whole stream.
     pub truncated: bool,
+    /// If it is, what a file has of it: all, or the last bytes.
+    pub file: Option<Arc<Ring>>,
+}
+
+/// One stream of a command that is waited for.
+#[derive(Debug)]
+pub(super) struct Capture<'a> {
+    captured: Captured,
+    cap: usize,
+    /// For what is more.
+    files: Option<&'a OutputFiles>,
+    file: Option<Ring>,
+}
+
+impl<'a> Capture<'a> {
+    pub(super) fn new(cap: usize, files: Option<&'a OutputFiles>) -> Self {
+        Self { captured: Captured::default(), cap, files, file: None }
+    }
+
+    /// What was written so far, in bytes.
+    pub(super) fn total_bytes(&self) -> u64 {
+        self.captured.total_bytes
+    }
+
+    pub(super) fn push(&mut self, chunk: &[u8]) {
+        let (first, was_truncated) = (self.captured.bytes.len(), self.captured.truncated);
+        self.captured.push(chunk, self.cap);
+        if self.captured.truncated && !was_truncated {
+            let file = self.files.map(OutputFiles::ring).transpose();
+            self.file = file.unwrap_or_else(|error| {
+                tracing::warn!("there is no file for the output of a command: {error}");
+                None
+            });
+            self.file.iter_mut().for_each(|file| file.push(&self.captured.bytes[..first]));
+        }
+        self.file.iter_mut().for_each(|file| file.push(chunk));
+    }
+
+    /// Nothing follows any more.
+    pub(super) fn finish(self) -> Captured {
+        Captured { file: self.file.map(Arc::new), ..self.captured.settled() }
+    }
+
+    /// Another one reads on, and gets half a character at the end.
+    pub(super) fn finish_whole_characters(mut self) -> (Captured, Vec<u8>) {
+        self.captured.settle();
+        let partial = self.captured.take_partial_character();
+        self.file.iter_mut().for_each(|file| file.shorten(partial.len()));
+        (self.finish(), partial)
+    }
 }
 
 impl Captured {
     /// Adds what was read, keeping no more than `cap` bytes from the beginning, and no more than two and a half times
     /// that in all.
-    pub(super) fn push(&mut self, chunk: &[u8], cap: usize) {
+    fn push(&mut self, chunk: &[u8], cap: usize) {
         let (first, rest) = chunk.split_at(cap.saturating_sub(self.bytes.len()).min(chunk.len()));
         self.bytes.extend_from_slice(first);
         self.total_bytes += chunk.len() as u64;
@@ -40,8 +93,7 @@ impl Captured {
         }
     }
 
-    /// Nothing follows any more.
-    pub(super) fn settled(mut self) -> Self {
+    fn settled(mut self) -> Self {
         self.settle();
         self
     }
@@ -52,7 +104,7 @@ impl Captured {
     }
 
     /// Takes half a character off its end, for whoever reads the other half.
-    pub(super) fn take_partial_character(&mut self) -> Vec<u8> {
+    fn take_partial_character(&mut self) -> Vec<u8> {
         let last = if self.truncated { &mut self.end } else { &mut self.bytes };
         let partial = last.split_off(without_partial_character(last).len());
         self.total_bytes -= partial.len() as u64;
@@ -66,7 +118,7 @@ impl Captured {
 
     /// All of a stream.
     pub fn whole(bytes: Vec<u8>) -> Self {
-        Self { total_bytes: bytes.len() as u64, bytes, end: Vec::new(), truncated: false }
+        Self { total_bytes: bytes.len() as u64, bytes, ..Self::default() }
     }
 
     /// Of a stream that is longer than `cap` bytes, beginning and end.
@@ -82,24 +134,57 @@ impl Captured {
         if !self.truncated {
             return String::from_utf8_lossy(&self.bytes);
         }
-        Cow::Owned(String::from_utf8_lossy(&self.log()).into_owned())
+        Cow::Owned(String::from_utf8_lossy(&self.ends().concat()).into_owned())
     }
 
-    /// The same text folded, where that makes it shorter.
+    /// The same text folded, where that makes it shorter. Lines are counted as in the log.
     pub fn folded(&self) -> String {
-        String::from_utf8_lossy(&self.kept(fold)).into_owned()
+        let folded = if self.truncated {
+            let [head, between, end] = self.ends();
+            let lines = |bytes: &[u8]| memchr::memchr_iter(b'\n', bytes).count();
+            let before = self.log().lines().saturating_sub(lines(&end));
+            [fold(&head, 1), between, fold(&end, before + 1)].concat()
+        } else {
+            fold(&self.bytes, 1)
+        };
+        String::from_utf8_lossy(&folded).into_owned()
     }
 
-    /// The same as bytes, whose lines are counted in marks of what is folded.
-    pub fn log(&self) -> Vec<u8> {
-        self.kept(|part, _| part.to_vec())
+    /// All of it, as far as it was kept.
+    pub fn log(&self) -> Kept {
+        let Some(file) = &self.file else {
+            let bytes = if self.truncated { self.ends().concat() } else { self.bytes.clone() };
+            return bytes.into();
+        };
+        let (bytes, from) = match self.gap(file) {
+            None => (self.bytes[..file.oldest() as usize].to_vec(), file.oldest()),
+            Some((head, from)) => {
+                let between = format!("\n[... {} bytes left out ...]\n", from - head as u64);
+                ([&self.bytes[..head], between.as_bytes()].concat(), from)
+            }
+        };
+        Kept { bytes, file: Some((Arc::clone(file), from)) }
     }
 
-    /// What is kept, with the line between its parts. `shown` gets each part and the number of its first line.
-    fn kept(&self, shown: impl Fn(&[u8], usize) -> Vec<u8>) -> Vec<u8> {
-        if !self.truncated {
-            return shown(&self.bytes, 1);
+    /// How many bytes the log lacks between beginning and end.
+    pub fn lost(&self) -> u64 {
+        match &self.file {
+            None => self.total_bytes.saturating_sub(self.bytes.len() as u64),
+            Some(file) => self.gap(file).map_or(0, |(head, from)| from - head as u64),
         }
+    }
+
+    /// Where the beginning ends and the end begins, by whole characters, if not all between them is kept.
+    fn gap(&self, file: &Ring) -> Option<(usize, u64)> {
+        let oldest = file.oldest();
+        let first = (oldest > self.bytes.len() as u64).then(|| file.read(oldest, 3))?;
+        let first = first.map(|page| page.bytes).unwrap_or_default();
+        let rest = first.iter().take_while(|byte| **byte & 0xC0 == 0x80).count();
+        Some((without_partial_character(&self.bytes).len(), oldest + rest as u64))
+    }
+
+    /// Beginning and end, and the line between them.
+    fn ends(&self) -> [Vec<u8>; 3] {
         let head = &self.bytes[..self.bytes.len() - self.end.len()];
         let head = head
             .iter()
@@ -112,9 +197,8 @@ impl Captured {
         );
         let left_out = self.total_bytes - (head.len() + end.len()) as u64;
         let newline = if head.is_empty() || head.ends_with(b"\n") { "" } else { "\n" };
-        let lines = memchr::memchr_iter(b'\n', head).count() + newline.len();
         let between = format!("{newline}[... {left_out} bytes left out ...]\n");
-        [shown(head, 1), between.into_bytes(), shown(end, lines + 2)].concat()
+        [head.to_vec(), between.into_bytes(), end.to_vec()]
     }
 }
 
@@ -150,10 +234,10 @@ mod tests {
             captured.push(part, 5);
         }
         captured.settle();
-        let expected = Captured { bytes: b"abcde".to_vec(), end: b"gh".to_vec(), total_bytes: 8, truncated: true };
+        let expected =
+            Captured { end: b"gh".to_vec(), total_bytes: 8, truncated: true, ..Captured::whole(b"abcde".to_vec()) };
         assert_eq!(captured, expected);
-        let whole = Captured { bytes: b"abc".to_vec(), end: vec![], total_bytes: 3, truncated: false };
-        assert_eq!(cut(b"abc", 3), whole);
+        assert_eq!(cut(b"abc", 3), Captured::whole(b"abc".to_vec()));
         assert_eq!(cut(b"abcd", 3).end, b"d");
     }
 
@@ -182,7 +266,7 @@ mod tests {
     fn lines_of_both_parts_are_counted_in_the_log() {
         let lines = (0..900).map(|line| format!("line {line}\n")).collect::<Vec<_>>().concat();
         let captured = cut(lines.as_bytes(), 6000);
-        let (log, folded) = (String::from_utf8(captured.log()).unwrap(), captured.folded());
+        let (log, folded) = (String::from_utf8(captured.log().bytes).unwrap(), captured.folded());
         let marked: Vec<&str> = folded.lines().filter(|line| line.starts_with("[… ")).collect();
         assert_eq!(marked.len(), 2, "{folded}");
         for mark in marked {
@@ -201,7 +285,7 @@ mod tests {
         fn a_log_has_every_byte(text in prop::collection::vec(any::<u8>(), 0..400), cap in 0_usize..300, repeat in 1_usize..40) {
             let text = [text.repeat(repeat), b"10%\r20%\r\x1b[1mdone\x1b[m\n".repeat(repeat)].concat();
             let captured = cut(&text, cap);
-            let log = captured.log();
+            let log = captured.log().bytes;
             if captured.truncated {
                 let count = (0..log.len()).filter(|&at| log[at..].starts_with(b"[... ")).any(|at| {
                     let head = log[..at].strip_suffix(b"\n").unwrap_or(&log[..at]);
@@ -211,6 +295,31 @@ mod tests {
                 prop_assert!(count);
             } else {
                 prop_assert_eq!(log, text);
+            }
+        }
+
+        /// Of what is handed over at any byte, the log, half a character and what follows are the whole.
+        #[test]
+        fn nothing_is_lost_when_another_one_reads_on(
+            text in any::<String>(), at in any::<prop::sample::Index>(), cap in 0_usize..64, kept in 8_u64..200, pieces in 1_usize..9
+        ) {
+            let (before, after) = text.as_bytes().split_at(at.index(text.len() + 1));
+            let files = OutputFiles::new(std::fs::File::open(std::env::temp_dir()).unwrap().into(), kept);
+            let mut capture = Capture::new(cap, Some(&files));
+            before.chunks(pieces).for_each(|piece| capture.push(piece));
+            let (captured, partial) = capture.finish_whole_characters();
+            let log = captured.log();
+            let log = log.read(0, log.len()).unwrap();
+            let rest = [&partial, after].concat();
+            if captured.lost() == 0 {
+                prop_assert_eq!([&log[..], &rest].concat(), text.as_bytes());
+            } else {
+                let mark = format!("\n[... {} bytes left out ...]\n", captured.lost());
+                let length = without_partial_character(&captured.bytes).len();
+                prop_assert!(log[length..].starts_with(mark.as_bytes()) && text.as_bytes().starts_with(&log[..length]));
+                let end = [&log[length + mark.len()..], &rest].concat();
+                prop_assert!(text.as_bytes().ends_with(&end));
+                prop_assert_eq!(length + captured.lost() as usize + end.len(), text.len());
             }
         }
 

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
 
+use super::capture::Capture;
 use super::course::Course;
 use super::gatekeeper::Guarded;
 use super::interception::{Interception, Listening, in_memory};
@@ -15,7 +16,7 @@ use super::job::Countdown;
 use super::poll::received;
 use super::slots::Slot;
 use super::streams::{Streams, output_pipe};
-use super::{Background, BackgroundPlace, Captured, Command, Denied, ExecError, Launcher, Outcome, Slots};
+use super::{Background, BackgroundPlace, Captured, Command, Denied, ExecError, Launcher, Outcome, OutputFiles, Slots};
 use crate::cancel::CancelToken;
 use crate::limits::COMMAND_PROGRESS_MS;
 use crate::policy::{Touch, note};
@@ -78,8 +79,10 @@ pub struct Foreground<'a> {
     pub timeout: Duration,
     /// Time from SIGTERM to SIGKILL.
     pub grace: Duration,
-    /// Bytes kept of each of the two streams; what comes after is read and counted, not kept.
+    /// Bytes of each of the two streams that are kept in memory.
     pub output_cap_bytes: usize,
+    /// For what is more; without them that has only an end.
+    pub files: Option<&'a OutputFiles>,
     /// Whoever is told the progress sets it to end the command as at the time limit.
     pub over: Option<&'a Cell<bool>>,
 }
@@ -214,8 +217,7 @@ impl Foreground<'_> {
             // What it has called until then is wanted.
             is_ended_gently: listening.is_some(),
             course: Course::new(job, Streams::new(open), Countdown::new(Some(self.timeout), self.grace)),
-            captured: Default::default(),
-            output_cap_bytes: self.output_cap_bytes,
+            captured: [(); 2].map(|()| Capture::new(self.output_cap_bytes, self.files)),
             over: self.over,
             started,
             pace,
@@ -249,8 +251,7 @@ pub struct HandedOver {
 /// A command that its call waits for.
 struct Attended<'a> {
     course: Course,
-    captured: [Captured; 2],
-    output_cap_bytes: usize,
+    captured: [Capture<'a>; 2],
     over: Option<&'a Cell<bool>>,
     cancel: &'a CancelToken,
     /// Readable when it is cancelled.
@@ -289,11 +290,11 @@ impl Attended<'_> {
             if course.countdown.is_up() || is_over {
                 return Ok(None);
             }
-            let bytes = self.captured.iter().map(|stream| stream.total_bytes).sum();
+            let bytes = self.captured.iter().map(Capture::total_bytes).sum();
             let next = self.pace.tell(Stage::Running { bytes }, on_progress);
             let wake = (!self.cancelled).then_some(self.wake);
             let heard = self.listening.as_ref().map(|(listening, _)| listening.as_fd());
-            let mut take = |stream: usize, bytes: &[u8]| self.captured[stream].push(bytes, self.output_cap_bytes);
+            let mut take = |stream: usize, bytes: &[u8]| self.captured[stream].push(bytes);
             let turn = course.turn([wake, heard, self.signals], Some(next), &mut take)?;
             let [_, heard, asked] = turn.ready;
             if asked && let Some(signal) = self.signals.and_then(received) {
@@ -316,7 +317,9 @@ impl Attended<'_> {
                     if let Some(Changed { call, fault, settled }) = changed {
                         command.changes.come_back(call, fault, settled);
                     }
-                    let [stdout, stderr] = std::mem::take(&mut self.captured).map(Captured::settled);
+                    let nothing = || Capture::new(0, None);
+                    let captured = std::mem::replace(&mut self.captured, [nothing(), nothing()]);
+                    let [stdout, stderr] = captured.map(Capture::finish);
                     return Ok(Some(Outcome {
                         stdout,
                         stderr,
@@ -335,8 +338,8 @@ impl Attended<'_> {
     }
 
     fn hand_over(self, command: &Command<'_>, place: BackgroundPlace<'_>) -> Result<HandedOver, ExecError> {
-        let [mut stdout, mut stderr] = self.captured.map(Captured::settled);
-        let partial = [&mut stdout, &mut stderr].map(Captured::take_partial_character);
+        let [(stdout, out), (stderr, err)] = self.captured.map(Capture::finish_whole_characters);
+        let partial = [out, err];
         let read = stdout.total_bytes + stderr.total_bytes;
         let input = self.course.streams.terminal_input(command.terminal.is_some())?;
         let course = Course { countdown: self.course.countdown.unlimited(), ..self.course };

@@ -1,10 +1,11 @@
-//! What programs wrote and no reply has whole. In memory, bounded, gone with the server.
+//! What programs wrote and no reply has whole. In memory, or in files without names; bounded, gone with the server.
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::Captured;
+use super::kept::Kept;
 use crate::limits::{MAX_LOG_BYTES, MAX_LOGS, MAX_LOGS_BYTES};
 
 /// What the URIs of logs begin with.
@@ -16,7 +17,7 @@ pub struct Log {
     pub uri: String,
     /// What it is called.
     pub name: String,
-    pub bytes: Vec<u8>,
+    pub kept: Kept,
 }
 
 /// The logs of a server.
@@ -41,18 +42,19 @@ impl Logs {
         self.lock().logs.clear();
     }
 
-    /// Keeps these bytes of a tool's program; older logs give way.
-    pub fn keep(&self, tool: &str, bytes: Vec<u8>) -> Arc<Log> {
+    /// Keeps what a tool's program wrote; older logs give way.
+    pub fn keep(&self, tool: &str, kept: Kept) -> Arc<Log> {
         let mut inner = self.lock();
         inner.last_id += 1;
         let name = format!("{tool}-{}.log", inner.last_id);
-        let log = Arc::new(Log { uri: format!("{LOGS}{name}"), name, bytes });
+        let log = Arc::new(Log { uri: format!("{LOGS}{name}"), name, kept });
         inner.logs.push_back(Arc::clone(&log));
-        let mut bytes: usize = inner.logs.iter().map(|log| log.bytes.len()).sum();
-        while (inner.logs.len() > MAX_LOGS || bytes > MAX_LOGS_BYTES)
+        let mut bytes: usize = inner.logs.iter().map(|log| log.kept.len()).sum();
+        // The two streams of one command stay.
+        while (inner.logs.len() > MAX_LOGS || bytes > MAX_LOGS_BYTES && inner.logs.len() > 2)
             && let Some(oldest) = inner.logs.pop_front()
         {
-            bytes -= oldest.bytes.len();
+            bytes -= oldest.kept.len();
         }
         log
     }
@@ -71,7 +73,7 @@ impl Logs {
                 let _ = writeln!(text, "[only its first {} bytes were kept]", stream.bytes.len());
             }
         }
-        self.keep(tool, text.into_bytes())
+        self.keep(tool, text.into_bytes().into())
     }
 
     /// The oldest first.
@@ -83,7 +85,7 @@ impl Logs {
     pub fn find_from(&self, uri: &str) -> Option<(Arc<Log>, usize)> {
         let (uri, offset) = uri.split_once("?offset=").map_or((uri, Some(0)), |(uri, at)| (uri, at.parse().ok()));
         let log = self.find(uri)?;
-        offset.filter(|offset| *offset <= log.bytes.len()).map(|offset| (log, offset))
+        offset.filter(|offset| *offset <= log.kept.len()).map(|offset| (log, offset))
     }
 
     /// The one with this URI.
@@ -114,14 +116,14 @@ mod tests {
         }
         let logs = kept.all();
         assert_eq!((logs.len(), logs[0].uri.as_str()), (MAX_LOGS, "replay://logs/run_tests-3.log"));
-        assert_eq!(logs[0].bytes, b"$ x\n[stdout: 1 bytes]\n2\n[stderr: 0 bytes]\n");
+        assert_eq!(logs[0].kept.bytes, b"$ x\n[stdout: 1 bytes]\n2\n[stderr: 0 bytes]\n");
         assert!(kept.find("replay://logs/run_tests-2.log").is_none());
         assert_eq!(kept.find(&logs[1].uri).as_ref(), Some(&logs[1]));
         let large = Captured::whole(vec![b'x'; MAX_LOG_BYTES]);
         for _ in 0..MAX_LOGS {
             kept.keep_run("run_tests", "x", &large, &large);
         }
-        assert!(kept.all().iter().map(|log| log.bytes.len()).sum::<usize>() <= MAX_LOGS_BYTES);
+        assert!(kept.all().iter().map(|log| log.kept.len()).sum::<usize>() <= MAX_LOGS_BYTES);
     }
 
     #[test]

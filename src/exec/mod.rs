@@ -13,6 +13,7 @@ mod foreground;
 mod gatekeeper;
 mod interception;
 mod job;
+mod kept;
 mod launcher;
 mod logs;
 mod place;
@@ -56,7 +57,7 @@ pub use place::place_of;
 pub use poll::{Bell, readable};
 pub use reader::{READER_ARGUMENT, ReaderError, ReaderLimits, read_apart, serve_reader};
 pub use resident::{Program, ProgramStatus, Resident};
-pub use ring::Page;
+pub use ring::{OutputFiles, Page};
 pub use slots::Slots;
 
 /// One command line for the shell of commands.

@@ -10,9 +10,28 @@ use std::os::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, Mode, OFlags, openat, unlinkat};
 use rustix::io::{Errno, pread, pwrite};
 
+/// Where output is kept, of each stream the last bytes.
+#[derive(Debug)]
+pub struct OutputFiles {
+    dir: OwnedFd,
+    cap: u64,
+}
+
+impl OutputFiles {
+    /// Files without names below `dir`, which must be writable to this process and out of the commands' reach, of at most `cap` bytes.
+    pub fn new(dir: OwnedFd, cap: u64) -> Self {
+        Self { dir, cap }
+    }
+
+    /// One for an empty stream.
+    pub(super) fn ring(&self) -> io::Result<Ring> {
+        Ring::new(&self.dir, self.cap)
+    }
+}
+
 /// Bytes by their position in the whole stream; only the last ones are kept.
 #[derive(Debug)]
-pub(super) struct Ring {
+pub struct Ring {
     file: OwnedFd,
     cap: u64,
     /// Position of the oldest byte that is kept.
@@ -20,6 +39,15 @@ pub(super) struct Ring {
     /// Length of the stream so far.
     end: u64,
 }
+
+/// Two are alike that keep the same part of their streams: what is compared is how much came, not the bytes.
+impl PartialEq for Ring {
+    fn eq(&self, other: &Self) -> bool {
+        (self.cap, self.oldest, self.end) == (other.cap, other.oldest, other.end)
+    }
+}
+
+impl Eq for Ring {}
 
 /// A part of a stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,7 +63,7 @@ pub struct Page {
 
 impl Ring {
     /// An empty stream of which `cap` bytes are kept, in a nameless file below `dir`.
-    pub(super) fn new(dir: impl AsFd, cap: u64) -> io::Result<Self> {
+    fn new(dir: impl AsFd, cap: u64) -> io::Result<Self> {
         Ok(Self { file: nameless(dir)?, cap: cap.max(1), oldest: 0, end: 0 })
     }
 
@@ -49,6 +77,16 @@ impl Ring {
         self.end
     }
 
+    /// Position of the oldest byte that is kept.
+    pub(super) fn oldest(&self) -> u64 {
+        self.oldest
+    }
+
+    /// Takes the last bytes back.
+    pub(super) fn shorten(&mut self, bytes: usize) {
+        self.end = self.end.saturating_sub(bytes as u64).max(self.oldest);
+    }
+
     /// Adds bytes. When the disk does not take them, all that was kept is forgotten, and readers are told.
     pub(super) fn push(&mut self, bytes: &[u8]) {
         let first = bytes.len().saturating_sub(usize::try_from(self.cap).unwrap_or(usize::MAX));
@@ -56,7 +94,7 @@ impl Ring {
         self.end += bytes.len() as u64;
         self.oldest = self.oldest.max(self.end.saturating_sub(self.cap));
         if let Err(error) = self.put(&bytes[first..], start) {
-            tracing::warn!("output of a background command is lost: {error}");
+            tracing::warn!("output of a command is lost: {error}");
             self.oldest = self.end;
         }
     }

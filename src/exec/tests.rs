@@ -81,7 +81,7 @@ fn foreground<'a>(
     cancel: &'a CancelToken,
 ) -> Foreground<'a> {
     let grace = Duration::from_millis(50);
-    Foreground { launcher, running, cancel, timeout, grace, output_cap_bytes: 10, over: None }
+    Foreground { launcher, running, cancel, timeout, grace, output_cap_bytes: 10, files: None, over: None }
 }
 
 fn run_it(launcher: &Launcher, timeout: Duration, running: &Slots, cancel: &CancelToken) -> Result<Outcome, ExecError> {
@@ -148,8 +148,13 @@ fn the_request_says_what_was_asked_and_the_outcome_what_was_said() {
         simple(&launcher).unwrap(),
         Outcome {
             would_change: None,
-            stdout: Captured { bytes: vec![b'x'; 10], end: vec![b'x'; 5], total_bytes: 300_000, truncated: true },
-            stderr: Captured { bytes: b"bad".to_vec(), end: vec![], total_bytes: 3, truncated: false },
+            stdout: Captured {
+                end: vec![b'x'; 5],
+                total_bytes: 300_000,
+                truncated: true,
+                ..Captured::whole(vec![b'x'; 10])
+            },
+            stderr: Captured::whole(b"bad".to_vec()),
             exit: Exit::Code(3),
             timed_out: false,
             cancelled: false,
@@ -372,7 +377,7 @@ fn ending_all_kills_what_runs_and_turns_away_who_waits() {
 }
 
 fn backgrounds(most: usize) -> BackgroundCommands {
-    BackgroundCommands::new(std::fs::File::open(std::env::temp_dir()).unwrap().into(), most, 8)
+    BackgroundCommands::new(OutputFiles::new(std::fs::File::open(std::env::temp_dir()).unwrap().into(), 8), most)
 }
 
 fn begin(all: &BackgroundCommands, launcher: &Launcher) -> Result<std::sync::Arc<Background>, ExecError> {

@@ -265,14 +265,33 @@ impl Entry {
         self.all_names().filter_map(linked).collect()
     }
 
+    fn is_dir(&self, id: Id) -> bool {
+        self.olds.get(&id).map(|old| &old.stat).or_else(|| self.news.get(&id)).is_some_and(Stat::is_dir)
+    }
+
+    /// What has got a name, or lies in a directory that the entry made.
+    fn left(&self) -> BTreeSet<Id> {
+        // By another name that it had before it is not moved.
+        let moved = self.all_names().filter(|(.., noted)| noted.before != noted.after);
+        moved.filter_map(|(.., noted)| noted.after).chain(self.inside.keys().copied()).collect()
+    }
+
+    /// Where a new directory stands in the place of one that is gone.
+    pub(super) fn remade(&self, roots: &[Id]) -> BTreeSet<Place> {
+        let (after, left) = (self.places(roots, |noted| noted.after), self.left());
+        let remade = |(dir, name, noted): (Id, &Bytes, &Name)| {
+            let (was, is) = noted.before.zip(noted.after)?;
+            let is_other = was != is && self.is_dir(was) && self.is_dir(is) && self.is_new(is) && !left.contains(&was);
+            is_other.then(|| Some(after.get(&dir)?.join(name)))?
+        };
+        self.all_names().filter_map(remade).collect()
+    }
+
     /// What the entry did, in the order of the places.
     pub(super) fn changes(&self, roots: &[Id]) -> Vec<(Place, Change)> {
         let before = self.places(roots, |noted| noted.before);
         let after = self.places(roots, |noted| noted.after);
-        // By another name that it had before it is not moved.
-        let moved = self.all_names().filter(|(.., noted)| noted.before != noted.after);
-        let still: BTreeSet<Id> =
-            moved.filter_map(|(.., noted)| noted.after).chain(self.inside.keys().copied()).collect();
+        let (still, remade) = (self.left(), self.remade(roots));
         let mut sources = HashMap::new();
         for (dir, name, noted) in self.all_names() {
             if let (Some(id), Some(dir)) = (noted.before, before.get(&dir))
@@ -281,7 +300,7 @@ impl Entry {
                 sources.insert(id, dir.join(name));
             }
         }
-        let mut changes = BTreeMap::new();
+        let (mut changes, mut dirs) = (BTreeMap::new(), BTreeSet::new());
         for (dir, name, noted) in self.all_names().filter(|(.., noted)| self.is_changed(noted)) {
             let change = match (noted.before, noted.after) {
                 (None, None) => continue,
@@ -293,19 +312,29 @@ impl Entry {
                 }
                 (before, Some(after)) => match sources.get(&after) {
                     Some(from) => Change::Renamed { from: from.clone() },
-                    None if before.is_some() => Change::Edited,
+                    // A directory that went elsewhere is not another one now.
+                    None if before.is_some_and(|id| !still.contains(&id) || !self.is_dir(id)) => Change::Edited,
                     None => Change::Created,
                 },
             };
             let dir = if change == Change::Deleted { before.get(&dir) } else { after.get(&dir).or(before.get(&dir)) };
-            if let Some(dir) = dir {
-                changes.insert(dir.join(name), change);
+            let Some(place) = dir.map(|dir| dir.join(name)) else { continue };
+            if change == Change::Deleted && noted.before.is_some_and(|id| self.is_dir(id)) {
+                dirs.insert(place.clone());
             }
+            let change = if remade.contains(&place) { Change::Metadata } else { change };
+            changes.insert(place, change);
         }
         for (id, place) in &self.inside {
-            if let Some(from) = sources.get(id) {
-                changes.insert(place.clone(), Change::Renamed { from: from.clone() });
-            }
+            let change = match sources.get(id) {
+                Some(from) if from == place => continue,
+                Some(from) => Change::Renamed { from: from.clone() },
+                None if !self.is_new(*id) || !remade.iter().any(|above| place.is_at_or_below(above)) => continue,
+                None if dirs.contains(place) && self.is_dir(*id) => Change::Metadata,
+                None if changes.contains_key(place) => Change::Edited,
+                None => Change::Created,
+            };
+            changes.insert(place.clone(), change);
         }
         changes.into_iter().collect()
     }
@@ -317,7 +346,10 @@ impl Entry {
         let left: BTreeSet<Id> = newer.all_names().filter_map(|(.., noted)| noted.after).collect();
         // A directory lies in one place.
         let is_dir = |id: &Id| self.olds.get(id).is_some_and(|old| old.stat.is_dir());
-        self.inside.retain(|id, _| !is_dir(id) || !newer.olds.contains_key(id) || left.contains(id));
+        let gone = newer.all_names().filter(|(.., noted)| noted.before != noted.after);
+        let gone: BTreeSet<Id> = gone.filter_map(|(.., noted)| noted.before).filter(|id| is_new(*id)).collect();
+        self.inside
+            .retain(|id, _| !gone.contains(id) && (!is_dir(id) || !newer.olds.contains_key(id) || left.contains(id)));
         // Names in what is new to this one are not noted; what is old and stands there lies inside.
         let after = newer.places(roots, |noted| noted.after);
         for (dir, name, noted) in newer.all_names().filter(|(dir, ..)| is_new(*dir)) {

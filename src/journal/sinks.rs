@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsStr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
+use std::sync::{MutexGuard, PoisonError};
 
 use rustix::fs::{Dir, FileType, Mode, OFlags, ResolveFlags, openat, openat2, readlinkat};
 use rustix::io::Errno;
@@ -65,6 +66,7 @@ impl Store {
         let mut look = Look { moved: moved.clone(), ..Look::new(self, Some(number), &changes[0].0) };
         for (id, place) in self.entry(number)?.linked(&self.root_ids) {
             if let Some((sink, _)) = look.line(&place, false) {
+                look.has_more_names(id, &place, sink);
                 look.linked.entry(id.1).or_default().push((id, place, sink));
             }
         }
@@ -103,6 +105,11 @@ impl Store {
 }
 
 impl Store {
+    fn linked(&self) -> MutexGuard<'_, HashMap<Id, (Place, &'static Sink)>> {
+        // What is under the lock is whole at any point.
+        self.linked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// How many of its names an object has only here.
     fn kept_links(&self, id: Id) -> Result<u32, Errno> {
         if stat_of(&self.kept)?.id.0 != id.0 {
@@ -130,6 +137,14 @@ impl<'a> Look<'a> {
         FoundOutside { all: all.collect(), by: self.because }
     }
 
+    /// Later calls may change it by a name that is no sink.
+    fn has_more_names(&self, id: Id, place: &Place, sink: &'static Sink) {
+        let mut linked = self.store.linked();
+        if linked.len() < MAX_SINK_NAMES {
+            linked.insert(id, (place.clone(), sink));
+        }
+    }
+
     fn change(&mut self, place: &Place, change: &Change) -> Result<(), JournalError> {
         let now = self.open(place).and_then(|handle| handle.map(|handle| Ok((stat_of(&handle)?, handle))).transpose());
         let now = now.map_err(failed(self.store, place))?;
@@ -153,8 +168,21 @@ impl<'a> Look<'a> {
         }
         if let Some((stat, _)) = &now {
             self.link(stat);
+            if *change == Change::Edited {
+                self.edit(place, stat);
+            }
         }
         self.spot(place, now.as_ref())
+    }
+
+    /// What got its other name by an earlier call is changed by that.
+    fn edit(&mut self, by: &Place, stat: &Stat) {
+        let Some((place, sink)) = self.store.linked().get(&stat.id).cloned() else { return };
+        let is = |now: Option<OwnedFd>| now.is_some_and(|now| Id::of(now).is_ok_and(|now| now == stat.id));
+        // It may stand there no more.
+        if place != *by && self.open(&place).is_ok_and(is) {
+            self.find(&place, hard_linked(sink));
+        }
     }
 
     /// A change by a name that is no sink goes unseen, so the name itself is told.
@@ -250,6 +278,7 @@ impl<'a> Look<'a> {
             && !(old_line.is_some() && was.is_some_and(|was| was.id == stat.id && was.links >= stat.links))
             && stat.links > 1 + self.store.kept_links(stat.id).map_err(failed(self.store, place))?
         {
+            self.has_more_names(stat.id, place, sink);
             self.find(place, hard_linked(sink));
         }
         Ok(())

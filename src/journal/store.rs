@@ -12,7 +12,7 @@ use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
 use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, flock, linkat, mkdirat, openat, renameat, unlinkat};
@@ -30,6 +30,7 @@ use super::root::Root;
 use super::survey::{Look, Survey};
 use crate::limits::JOURNAL_DEPTH;
 use crate::removal;
+use crate::sinks::Sink;
 
 /// Of a number in `lock`, where the last that was given stands, then the last that is gone.
 pub(super) const NUMBER_DIGITS: usize = 20;
@@ -56,6 +57,8 @@ pub struct Store {
     pub keeping: Keeping,
     /// If somebody knows them.
     pub hooks: Option<Arc<dyn ConfiguredHooks>>,
+    /// What runs outside and got one more name: where that is.
+    pub(super) linked: Mutex<HashMap<Id, (Place, &'static Sink)>>,
 }
 
 /// Where the hooks are of the repositories that were there first.
@@ -104,6 +107,7 @@ impl Store {
             root_ids: root_ids.into(),
             keeping: Keeping::default(),
             hooks: None,
+            linked: Mutex::default(),
         })
     }
 

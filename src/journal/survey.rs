@@ -23,7 +23,7 @@ pub(super) struct Survey {
     pub(super) dirs: HashMap<Id, Place>,
     /// Objects that the entry knows, or that stand under noted names, as they are.
     pub(super) objects: BTreeMap<Id, Stat>,
-    /// What the entry knows and lies in directories that it made.
+    /// What the entry knows and lies in directories that it made, and what is new in one that stands where another one stood.
     pub(super) inside: BTreeMap<Id, Place>,
     /// What lies in directories that the entry made, each with the place, and with the noted name that leads there.
     pub(super) inner: Vec<(Place, Stat, (Id, Bytes))>,
@@ -111,6 +111,10 @@ impl Walk<'_> {
                 self.survey.stand_ins.extend(left.filter(|_| !is_known).map(|left| (stat.id, left)));
                 *stat = self.object(dir, name.name(), *stat)?;
                 self.below(dir, name, stat, &place.join(name), &(id, name.clone()), depth)?;
+                let before = entry.names[&id][name].before.filter(|before| self.is_remade(*before, stat));
+                if let Some(before) = before {
+                    self.remade(dir, name, before, &place.join(name), depth)?;
+                }
             }
             self.survey.names.insert((id, name.clone()), found);
         }
@@ -148,6 +152,40 @@ impl Walk<'_> {
                 self.survey.inside.insert(stat.id, place.clone());
             }
             self.below(inner.as_fd(), &name, &stat, &place, key, depth + 1)?;
+        }
+        Ok(())
+    }
+
+    /// Whether a new directory stands where another one stood.
+    fn is_remade(&self, before: Id, now: &Stat) -> bool {
+        let was_dir = self.entry.olds.get(&before).is_some_and(|old| old.stat.is_dir());
+        matches!(self.look, Look::Changes(_)) && was_dir && now.is_dir() && self.entry.is_new(now.id)
+    }
+
+    /// Takes down what is new in a directory that stands where another one stood, whose names were all noted when it was emptied.
+    fn remade(
+        &mut self,
+        dir: BorrowedFd<'_>,
+        name: &Bytes,
+        before: Id,
+        place: &Place,
+        depth: usize,
+    ) -> Result<(), Errno> {
+        let opened = if depth > JOURNAL_DEPTH { None } else { open_dir(dir, name.name())? };
+        let Some(inner) = opened else { return Ok(()) };
+        for name in object::with_access(inner.as_fd(), || object::names(&inner))? {
+            let name = Bytes::of(&name);
+            let Some(stat) = self.stat(inner.as_fd(), name.name())? else { continue };
+            if !self.entry.is_new(stat.id) {
+                continue;
+            }
+            let place = place.join(&name);
+            self.survey.objects.insert(stat.id, stat);
+            self.survey.inside.insert(stat.id, place.clone());
+            let before = self.entry.names.get(&before).and_then(|names| names.get(&name)?.before);
+            if let Some(before) = before.filter(|before| self.is_remade(*before, &stat)) {
+                self.remade(inner.as_fd(), &name, before, &place, depth + 1)?;
+            }
         }
         Ok(())
     }

@@ -25,7 +25,7 @@ impl Server {
         let entries: Vec<Value> = logs
             .iter()
             .rev()
-            .map(|log| json!({"uri": log.uri, "name": log.name, "mimeType": MIME, "size": log.bytes.len()}))
+            .map(|log| json!({"uri": log.uri, "name": log.name, "mimeType": MIME, "size": log.kept.len()}))
             .filter_map(|mut entry| {
                 if !revision.has_links() {
                     entry.as_object_mut()?.remove("size");
@@ -55,10 +55,12 @@ impl Server {
             );
             return Err(RpcError { data: Some(json!({"uri": params.uri})), ..RpcError::new(code, message) });
         };
-        let (all, most) = (log.bytes.len(), self.services.reply_bytes);
-        let mut part = &log.bytes[offset..];
-        if part.len() > most {
-            part = &part[..memchr::memrchr(b'\n', &part[..most]).map_or(most, |at| at + 1)];
+        let all = log.kept.len();
+        let read = log.kept.read(offset, self.services.reply_bytes);
+        let read = read.map_err(|error| RpcError::new(Code::Internal, format!("`{}`: {error}", params.uri)))?;
+        let mut part = &read[..];
+        if offset + part.len() < all {
+            part = &part[..memchr::memrchr(b'\n', part).map_or(part.len(), |at| at + 1)];
         }
         let mut contents = vec![match std::str::from_utf8(part) {
             Ok(text) => json!({"uri": params.uri, "mimeType": MIME, "text": text}),

@@ -96,6 +96,7 @@ impl<'a> RunContext<'a> {
             timeout,
             grace,
             output_cap_bytes: TESTS_OUTPUT_BYTES,
+            files: None,
             over,
         };
         let outcome = foreground.run(&command, on_progress)?;

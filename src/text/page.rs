@@ -11,6 +11,8 @@ pub struct Page {
     pub offset: i64,
     /// Most lines; `None` means to the end.
     pub limit: Option<u64>,
+    /// Bytes of the first line that are left out.
+    pub skip: usize,
 }
 
 impl Page {
@@ -82,7 +84,7 @@ mod tests {
 
     #[test]
     fn pages_are_cut_at_both_ends() {
-        let lines = |offset, limit, total| Page { offset, limit }.lines(total);
+        let lines = |offset, limit, total| Page { offset, limit, skip: 0 }.lines(total);
         assert_eq!(lines(1, None, 3), Some(0..3));
         assert_eq!(lines(2, Some(1), 3), Some(1..2));
         assert_eq!(lines(-1, None, 3), Some(2..3));

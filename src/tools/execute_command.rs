@@ -13,7 +13,9 @@ use super::python::Open;
 use super::shown_output::{ShownOutput, both};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
-use crate::exec::{self, Blocked, ExecError, HandedOver, Outcome, Stage, Waited, place_of};
+use crate::exec::{
+    self, BackgroundCommands, Blocked, ExecError, Foreground, HandedOver, Outcome, Stage, Waited, place_of,
+};
 use crate::limits::{KILL_GRACE_MS, TERMINAL_COLUMNS, TERMINAL_ROWS};
 use crate::policy::{Checked, Kind, Read};
 use crate::protocol::Content;
@@ -180,7 +182,8 @@ fn run(
             rules.timeout.as_secs()
         )));
     }
-    let foreground = rules.foreground(launcher, context.cancel, timeout);
+    let files = rules.background.as_ref().map(BackgroundCommands::files);
+    let foreground = Foreground { files, ..rules.foreground(launcher, context.cancel, timeout) };
     let mut waited = Duration::ZERO;
     let mut progress = |elapsed: Duration, stage: Stage| {
         let message = match stage {

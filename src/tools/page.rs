@@ -76,7 +76,7 @@ pub fn of_text(text: &str, encoding: Encoding, page: Page, most: usize, size: u6
     let mut map = LineMap::default();
     map.feed(text.as_bytes());
     let lines = lines(page, &map)?;
-    Ok(reply(cut(text, &lines).to_owned(), encoding, size, lines, map.total(), most))
+    reply(cut(text, &lines).to_owned(), encoding, size, (lines, map.total()), page.skip, most)
 }
 
 /// The text of these lines.
@@ -131,7 +131,7 @@ fn from_disk(
     let mut text = Vec::new();
     let mut held = room.share();
     // More than is shown, and no character is cut.
-    let is_full = |text: &[u8]| text.len() > most && text.ends_with(b"\n");
+    let is_full = |text: &[u8]| text.len() > most.saturating_add(page.skip) && text.ends_with(b"\n");
     while wanted > 0 {
         let read = reader.read(&mut buffer).map_err(failed)?;
         let mut chunk = &buffer[..read];
@@ -164,12 +164,13 @@ fn from_disk(
                     lines.end,
                     show_path(file.shown())
                 ),
-                hint: "ask for fewer lines with limit; one very long line can be cut with a command".into(),
+                hint: "ask for fewer lines with limit; a line longer than that can be cut with a command".into(),
             });
         }
     }
     let decoded = encoding::detect_and_decode(text, forced)?;
-    Ok(reply(decoded.text, decoded.encoding, file.size(), lines, map.total(), most).holding(held))
+    let reply = reply(decoded.text, decoded.encoding, file.size(), (lines, map.total()), page.skip, most)?;
+    Ok(reply.holding(held))
 }
 
 /// Its beginning, enough to see whether it is binary.
@@ -191,16 +192,31 @@ fn lines(page: Page, map: &LineMap) -> Result<Range<u64>, Error> {
     })
 }
 
-/// Of the text as many whole lines as have `most` bytes; of the first line at least a part.
-fn reply(mut text: String, encoding: Encoding, size: u64, mut lines: Range<u64>, total: u64, most: usize) -> Reply<()> {
+/// Of the text, from a byte of its first line on, as many whole lines as have `most` bytes; of the first line at least a part.
+fn reply(
+    mut text: String,
+    encoding: Encoding,
+    size: u64,
+    (mut lines, total): (Range<u64>, u64),
+    skip: usize,
+    most: usize,
+) -> Result<Reply<()>, Error> {
+    let (line, first) = (lines.start + 1, text.find('\n').unwrap_or(text.len()));
+    if skip > first {
+        let column = skip + 1;
+        return Err(Error::params(format!("`column` of read_file is {column}; line {line} has {first} bytes")));
+    }
+    let skip = text.floor_char_boundary(skip);
+    text.drain(..skip);
     let mut part = None;
     if text.len() > most {
         let end = text.floor_char_boundary(most);
         let whole = whole_lines(&text, most);
         if whole == 0 {
-            let line = text.find('\n').unwrap_or(text.len());
-            part = (end < line)
-                .then(|| format!("[line {}: {end} of {line} bytes are shown; maxTokens shows more]", lines.start + 1));
+            let (from, to) = (skip + 1, skip + end);
+            part = (to < first).then(|| {
+                format!("[line {line}: bytes {from}-{to} of {first}; column {} reads on, maxTokens shows more]", to + 1)
+            });
         }
         text.truncate(if whole == 0 { end } else { whole });
         let count = memchr::memchr_iter(b'\n', text.as_bytes()).count() as u64;
@@ -221,11 +237,11 @@ fn reply(mut text: String, encoding: Encoding, size: u64, mut lines: Range<u64>,
         place.push(']');
         content.push(Content::Text(place));
     }
-    Reply::content(content)
+    Ok(Reply::content(content)
         .meta("encoding", encoding.name())
         .meta("binary", false)
         .meta("size", size)
-        .meta("lineEnding", ending.name())
+        .meta("lineEnding", ending.name()))
 }
 
 /// How many bytes the whole lines have that go into `most` bytes.

@@ -13,7 +13,7 @@ use super::page::{self, note, too_large};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight, hash};
 use crate::documents::{Part, Region};
 use crate::error::Error;
-use crate::exec::LOGS;
+use crate::exec::{ExecError, LOGS};
 use crate::fs;
 use crate::limits::{DECODING_COPIES, MAX_BLOB_BYTES, MAX_READ_BYTES, QUICK_BYTES, READ_COPIES};
 use crate::policy::{Checked, Kind, Read};
@@ -47,6 +47,9 @@ pub struct Params {
     pages: Option<String>,
     /// Part of a picture: x, y, width, height
     region: Option<Region>,
+    /// First byte of the first line, from 1. Replies that cut a line name it.
+    #[schemars(range(min = 1), extend("x-hidden" = true))]
+    column: Option<usize>,
     /// As `limit`, from the first line.
     #[schemars(range(min = 1), extend("x-hidden" = true))]
     head: Option<u64>,
@@ -132,10 +135,12 @@ fn page(params: &Params) -> Result<Option<Page>, Error> {
     if offset == Some(0) {
         return Err(Error::params("`offset` of read_file is 0; it must be 1 or more, or negative from the end"));
     }
-    Ok((offset.is_some() || limit.is_some()).then(|| Page { offset: offset.unwrap_or(1), limit }))
+    let is_part = offset.is_some() || limit.is_some() || params.column.is_some();
+    let skip = params.column.map_or(0, |column| column - 1);
+    Ok(is_part.then(|| Page { offset: offset.unwrap_or(1), limit, skip }))
 }
 
-const WHOLE: Page = Page { offset: 1, limit: None };
+const WHOLE: Page = Page { offset: 1, limit: None, skip: 0 };
 
 /// What a program wrote.
 fn log(context: &Context<'_>, params: &Params) -> Result<Reply<()>, Error> {
@@ -143,9 +148,15 @@ fn log(context: &Context<'_>, params: &Params) -> Result<Reply<()>, Error> {
         let message = format!("no log `{}`; only the last ones are kept", show_path(Path::new(&params.path)));
         return Err(Error::params(message));
     };
-    let page = page(params)?.unwrap_or(WHOLE);
-    let text = String::from_utf8_lossy(&log.bytes);
-    page::of_text(&text, Encoding::UTF_8, page, most_bytes(context, params), log.bytes.len() as u64)
+    let (page, size) = (page(params)?.unwrap_or(WHOLE), log.kept.len());
+    let read = || {
+        let mut held = context.room().share();
+        context.room().cover(&mut held, size * READ_COPIES)?;
+        let bytes = log.kept.read(0, size).map_err(ExecError::Follow)?;
+        let text = String::from_utf8_lossy(&bytes);
+        Ok(page::of_text(&text, Encoding::UTF_8, page, most_bytes(context, params), size as u64)?.holding(held))
+    };
+    if size > QUICK_BYTES { context.at_length(read) } else { read() }
 }
 
 /// Opens a file for reading; a directory is an error that names the right tool.

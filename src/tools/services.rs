@@ -152,6 +152,7 @@ impl Commands {
             timeout,
             grace,
             output_cap_bytes: self.output_cap_bytes,
+            files: None,
             over: None,
         }
     }

@@ -50,7 +50,7 @@ fn shown(
         text = Captured::cut(text.as_bytes(), most).text().into_owned();
     }
     let mut notes = Vec::new();
-    let log = (text != stream.text()).then(|| {
+    let log = (text != stream.text() || stream.file.is_some()).then(|| {
         let uri = context.services.logs.keep(tool, stream.log()).uri.clone();
         notes.push(format!(
             "{name}: {} of {} bytes are shown, read_file has the others in `{uri}`",
@@ -59,13 +59,9 @@ fn shown(
         ));
         uri
     });
-    if stream.truncated {
-        let (kept, all) = (stream.bytes.len(), stream.total_bytes);
-        let are = if log.is_some() { "kept there" } else { "shown" };
-        notes.push(format!(
-            "{name} truncated: {kept} of {all} bytes are {are}, beginning and end; for all of it redirect it to a file, or use \
-             background: true and follow_command"
-        ));
+    let lost = stream.lost();
+    if lost > 0 {
+        notes.push(format!("{name}: {lost} bytes in its middle are not kept; for all of it redirect it to a file"));
     }
     let note = (!notes.is_empty()).then(|| notes.join("; "));
     ShownOutput { text, note, log }

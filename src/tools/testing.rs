@@ -93,7 +93,7 @@ impl<R> Ran<R> {
             uri: log.uri.clone(),
             name: log.name.clone(),
             mime: "text/plain".to_owned(),
-            size: log.bytes.len() as u64,
+            size: log.kept.len() as u64,
         }));
         let changed = changed.map(|(_, made)| made);
         let (blocked, blocked_more) = (Blocked::among(&denied), Blocked::more(&denied));

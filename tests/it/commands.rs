@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use pretty_assertions::assert_eq;
 use replay::internals::cancel::CancelToken;
 use replay::internals::exec::{
-    Background, BackgroundCommands, Captured, Command, Ending, ExecError, Exit, Foreground, Launcher, Outcome, Slots,
-    Stage, State, place_of,
+    Background, BackgroundCommands, Captured, Command, Ending, ExecError, Exit, Foreground, Launcher, Outcome,
+    OutputFiles, Slots, Stage, State, place_of,
 };
 use replay::internals::journal::Changes;
 use replay::internals::limits::{KILL_GRACE_MS, OUTPUT_CAP_BYTES};
@@ -93,6 +93,7 @@ impl Shell {
             timeout: self.timeout,
             grace: self.grace,
             output_cap_bytes: self.cap,
+            files: None,
             over: None,
         };
         let outcome = foreground.run(&self.command(line), on_progress);
@@ -109,7 +110,7 @@ impl Shell {
     }
 
     fn backgrounds(&self, most: usize, bytes: u64) -> BackgroundCommands {
-        BackgroundCommands::new(self.scratch.as_fd().try_clone_to_owned().unwrap(), most, bytes)
+        BackgroundCommands::new(OutputFiles::new(self.scratch.as_fd().try_clone_to_owned().unwrap(), bytes), most)
     }
 
     fn start(&self, all: &BackgroundCommands, line: &str) -> Arc<Background> {
@@ -137,7 +138,7 @@ impl Shell {
 }
 
 fn whole(text: &str) -> Captured {
-    Captured { bytes: text.as_bytes().to_vec(), end: vec![], total_bytes: text.len() as u64, truncated: false }
+    Captured::whole(text.as_bytes().to_vec())
 }
 
 fn done(stdout: &str, stderr: &str, exit: Exit) -> Outcome {
@@ -201,11 +202,16 @@ fn keeps_the_cap_and_counts_the_rest_without_blocking_the_writer() {
     assert_eq!(outcome.exit, Exit::Code(0));
     assert_eq!(
         outcome.stdout,
-        Captured { bytes: vec![b'x'; 1000], end: vec![b'x'; 500], total_bytes: 10_000_000, truncated: true }
+        Captured {
+            end: vec![b'x'; 500],
+            total_bytes: 10_000_000,
+            truncated: true,
+            ..Captured::whole(vec![b'x'; 1000])
+        }
     );
     assert_eq!(
         outcome.stderr,
-        Captured { bytes: vec![0; 1000], end: vec![0; 500], total_bytes: 3_000_000, truncated: true }
+        Captured { end: vec![0; 500], total_bytes: 3_000_000, truncated: true, ..Captured::whole(vec![0; 1000]) }
     );
 }
 

@@ -130,7 +130,7 @@ fn installed(path: &str) -> bool {
 
 fn foreground<'a>(launcher: &'a Launcher, running: &'a Slots, cancel: &'a CancelToken) -> Foreground<'a> {
     let grace = Duration::from_millis(100);
-    Foreground { launcher, running, cancel, timeout: LONG, grace, output_cap_bytes: 1 << 20, over: None }
+    Foreground { launcher, running, cancel, timeout: LONG, grace, output_cap_bytes: 1 << 20, files: None, over: None }
 }
 
 fn place(path: &Path) -> Place {

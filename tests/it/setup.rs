@@ -114,12 +114,44 @@ fn whoever_lets_agents_change_the_file_is_told() {
 }
 
 #[test]
+fn a_path_with_a_space_is_told_as_the_shell_takes_it() {
+    let tree = home();
+    tree.dir("my files");
+    let config = format!("XDG_CONFIG_HOME={}", tree.text("my files"));
+    let words = ["env", &config, REPLAY, "setup", "claude-desktop", "--write", "--allow", &tree.text("my files:rw")];
+    let told = run(&tree, &words, |_| {}).err.replace(tree.root().to_str().unwrap(), "~");
+    assert!(told.contains("keep it: -- --protect '~/my files/Claude/claude_desktop_config.json'\n"), "{told}");
+}
+
+#[test]
+fn codex_is_set_up_where_it_looks() {
+    let tree = home();
+    tree.dir("codex");
+    let home = format!("CODEX_HOME={}", tree.text("codex"));
+    let words = ["env", &home, REPLAY, "setup", "codex", "--write", "--allow", &tree.text("project")];
+    assert_eq!(run(&tree, &words, |_| {}).status, 0);
+    assert!(tree.read("codex/config.toml").starts_with("[mcp_servers.replay]\n") && !tree.has(".codex"));
+}
+
+#[test]
+fn a_file_that_is_kept_from_changes_is_left_alone() {
+    let tree = home();
+    tree.file("project/.mcp.json", "{}");
+    std::fs::set_permissions(tree.path("project/.mcp.json"), std::fs::Permissions::from_mode(0o444)).unwrap();
+    let refusal = "replay: `~/project/.mcp.json` is read-only; if it is yours to change, `chmod u+w` it first\n";
+    assert_eq!(said(&tree, &["setup", "claude", "--write"]), (2, String::new(), refusal.to_owned()));
+    assert_eq!(tree.read("project/.mcp.json"), "{}");
+}
+
+#[test]
 fn no_link_is_followed_out_of_the_project() {
     let tree = home();
     tree.file("victim.json", "{}").link(tree.path("victim.json"), "project/.mcp.json");
     let (status, _, words) = said(&tree, &["setup", "claude", "--write"]);
     assert_eq!(status, 2);
-    assert!(words.starts_with("replay: `~/project/.mcp.json` cannot be changed: "), "{words}");
+    let refusal = "replay: `~/project/.mcp.json` cannot be changed: a link on the way leads out of `~/project`, and may be an \
+                   agent's; put a file in its place\n";
+    assert_eq!(words, refusal);
     assert_eq!(tree.read("victim.json"), "{}");
 }
 

@@ -35,6 +35,18 @@ fn why(tree: &Tree, asked: &[&str], flags: &[&str]) -> (i32, String) {
 }
 
 #[test]
+fn no_flag_is_named_for_what_lies_in_the_cache() {
+    let tree = tree();
+    tree.file("cache/pip/x", "x");
+    let cache = tree.text("cache");
+    let said = "denied: `{}/cache/pip/x` is outside the allowed directories\nnote: this is the cache of commands (--cache), which \
+                they use below their HOME; tools do not\n";
+    for access in ["read", "write"] {
+        assert_eq!(why(&tree, &[access, "cache/pip/x"], &["--cache", &cache]), (1, said.to_owned()));
+    }
+}
+
+#[test]
 fn a_path_is_judged_by_the_policy() {
     let tree = tree();
     let cases: [(&[&str], &[&str], i32, &str); 10] = [

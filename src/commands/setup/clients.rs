@@ -39,6 +39,8 @@ pub enum Base {
     Home,
     /// `$XDG_CONFIG_HOME`, or `~/.config`.
     Config,
+    /// `$CODEX_HOME`, or `~/.codex`.
+    Codex,
 }
 
 impl Base {
@@ -46,20 +48,21 @@ impl Base {
     #[expect(clippy::disallowed_methods, reason = "files of the person who types the command")]
     fn places(self) -> Result<(PathBuf, PathBuf)> {
         let home = || std::env::home_dir().filter(|home| home.is_absolute()).context("HOME is not set");
-        let place = match self {
-            Self::Project => std::env::current_dir().context("the working directory cannot be read")?,
-            Self::Home => home()?,
-            Self::Config => {
-                let named = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
-                let Some(named) = named else {
-                    // It need not be there yet.
-                    let home = home()?;
-                    return Ok((home.clone(), home.join(".config")));
-                };
-                named
+        let (variable, below) = match self {
+            Self::Project => {
+                let place = std::env::current_dir().context("the working directory cannot be read")?;
+                return Ok((place.clone(), place));
             }
+            Self::Home => ("", ""),
+            Self::Config => ("XDG_CONFIG_HOME", ".config"),
+            Self::Codex => ("CODEX_HOME", ".codex"),
         };
-        Ok((place.clone(), place))
+        let named = std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute());
+        Ok(match named {
+            Some(place) => (place.clone(), place),
+            // It need not be there yet.
+            None => (home()?, home()?.join(below)),
+        })
     }
 }
 
@@ -107,14 +110,14 @@ impl KnownClient {
                 files: &[(Base::Project, ".vscode/mcp.json"), (Base::Config, "Code/User/mcp.json")],
                 next: "open this directory in VS Code, run `MCP: List Servers` and start the server",
             },
-            // Codex, "Model Context Protocol".
+            // Codex, "Model Context Protocol" and "Config".
             Client::Codex => Self {
                 title: "Codex",
                 program: "codex",
                 format: Format::Toml,
                 servers: "mcp_servers",
                 kind: None,
-                files: &[(Base::Home, ".codex/config.toml"), (Base::Project, ".codex/config.toml")],
+                files: &[(Base::Codex, "config.toml"), (Base::Project, ".codex/config.toml")],
                 next: "start `codex`; `/mcp` lists the server",
             },
             // Gemini CLI, "MCP servers with the Gemini CLI".

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, anyhow, bail};
 
 use crate::fs::{self, Current, FsError, Writer};
 use crate::journal::Changes;
@@ -21,10 +21,23 @@ pub fn read(base: &Path, path: &Path) -> Result<Option<String>> {
     let file = match policy.read(path) {
         Ok(file) => file,
         Err(PolicyError::NotFound { .. }) => return Ok(None),
-        Err(error) => return Err(error).with_context(context),
+        Err(error) => return Err(within(base, error)).with_context(context),
     };
     let bytes = fs::read_all(&file, MAX_CLIENT_FILE_BYTES).with_context(context)?;
     String::from_utf8(bytes).map(Some).with_context(context)
+}
+
+/// What is outside for a policy of one directory was reached by a link.
+fn within(base: &Path, error: PolicyError) -> anyhow::Error {
+    match error {
+        PolicyError::Denied { .. } => {
+            anyhow!(
+                "a link on the way leads out of `{}`, and may be an agent's; put a file in its place",
+                base.display()
+            )
+        }
+        error => error.into(),
+    }
 }
 
 /// A file that is about to be written.
@@ -40,7 +53,12 @@ impl ClientFile {
         // A person writes what agents may not.
         let unprotect: &[PathBuf] = &[base.to_owned()];
         let policy = Policy::open_with(&[grant], &Restrictions { unprotect, ..Restrictions::default() });
-        let target = policy.with_context(context)?.write(path).with_context(context)?;
+        let policy = policy.with_context(context)?;
+        let target = policy.write(path).map_err(|error| within(base, error)).with_context(context)?;
+        let info = policy.look(path).ok().map(|there| fs::info(&there)).transpose().with_context(context)?;
+        if info.is_some_and(|info| info.mode & 0o200 == 0) {
+            bail!("`{}` is read-only; if it is yours to change, `chmod u+w` it first", path.display());
+        }
         let current = match fs::current(&target, MAX_CLIENT_FILE_BYTES, None) {
             Ok(current) => Some(current),
             Err(FsError::NotFound { .. }) => None,

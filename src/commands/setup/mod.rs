@@ -13,7 +13,7 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use clap::Parser as _;
 use serde_json::Value;
 
-use super::process::print;
+use super::process::{print, quoted};
 use crate::cli::{Cli, SetupArgs};
 use crate::compose::alone;
 use crate::config::{Config, own_directory};
@@ -57,7 +57,10 @@ pub fn run(allow: &[PathBuf], asked: &SetupArgs) -> Result<ExitCode> {
         say(&format!("wrote {shown}\n"));
     }
     if services.policy.try_write(&path).is_ok() {
-        say(&format!("agents may change this file, and with it their walls; keep it: -- --protect {shown}\n"));
+        say(&format!(
+            "agents may change this file, and with it their walls; keep it: -- --protect {}\n",
+            quoted(&shown)
+        ));
     }
     say(&format!("walls: {}\nnext: {}\n", services.commands.standing.word(), known.next));
     Ok(ExitCode::SUCCESS)

@@ -100,6 +100,33 @@ fn the_reply_says_what_was_changed_and_by_which_call_it_is_undone() {
 }
 
 #[test]
+fn what_a_directory_that_was_made_anew_holds_is_told_by_name() {
+    for tier in TIERS {
+        let tree = laid_out();
+        let mut server = start(&tree, tier);
+        let before = picture(&tree.path("work"));
+        let mut told = |line: &str| {
+            let reply = server.call("execute_command", json!({"command": line}));
+            let text = reply.result()["content"][0]["text"].as_str().unwrap().to_owned();
+            let call = reply.result()["structuredContent"]["changed"]["call"].clone();
+            let undone = server.call("undo_changes", json!({"calls": [call]})).text();
+            assert_eq!(picture(&tree.path("work")), before, "{tier}: {line}: {undone}");
+            text.split_once("[changed: ").unwrap().1.split_once(": undo").unwrap().0.to_owned()
+        };
+        assert_eq!(told("rm -rf y; mkdir y; echo >y/z"), "touched y, edited y/z", "{tier}");
+        assert_eq!(told("rm -rf d/g; mkdir d/g; echo >d/g/i"), "touched d/g, deleted d/g/h, created d/g/i", "{tier}");
+        assert_eq!(told("rm -rf y; mkdir y y/z"), "touched y, edited y/z", "{tier}");
+        assert_eq!(told("rm -rf y; echo >y"), "edited y, deleted y/z", "{tier}");
+        assert_eq!(told("mv y o; mkdir y; mv o/z y; rmdir o"), "touched y", "{tier}");
+        assert_eq!(
+            told("rm -rf d; mkdir -p d/g/j; echo >d/g/j/k; echo >d/g/h"),
+            "1 edited, 1 created, 2 deleted, 2 touched",
+            "{tier}"
+        );
+    }
+}
+
+#[test]
 fn cells_and_background_commands_have_entries_of_their_own() {
     for tier in TIERS {
         let tree = laid_out();

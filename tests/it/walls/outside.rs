@@ -92,6 +92,7 @@ fn a_change_of_what_runs_outside_is_told_and_nothing_else_is() {
             // Another name, by which a change would be no change of it: of what is new, of what was there, from and into a new directory.
             (shell("mkdir h; echo {} > h/package.json; ln h/package.json h/p"), &["h/package.json (npm, hard-linked)"]),
             (shell("ln h/package.json h/q"), &["h/package.json (npm, hard-linked)"]),
+            (shell("echo '{\"b\": 1}' > h/q"), &["h/package.json (npm, hard-linked)"]),
             (shell("mkdir i; ln h/package.json i/p"), &["h/package.json (npm, hard-linked)"]),
             (shell("echo '{\"a\": 1}' > h/package.json; rm i/p"), &[]),
             (shell("mkdir j; mv h/q j/package.json"), &["j/package.json (npm, hard-linked)"]),

@@ -37,8 +37,17 @@ fn a_file_is_cut_at_a_line_unless_the_call_says_how_much_it_wants() {
     tree.file("work/one", "x".repeat(1000));
     assert_eq!(
         read(json!({"path": "one"})),
-        ["x".repeat(300), "[line 1: 300 of 1000 bytes are shown; maxTokens shows more]".to_owned()]
+        ["x".repeat(300), "[line 1: bytes 1-300 of 1000; column 301 reads on, maxTokens shows more]".to_owned()]
     );
+    // A character of two bytes does not come in halves.
+    tree.file("work/two", format!("a\n{}\nb\n", "é".repeat(350)));
+    let of_two = |column| json!({"path": "two", "offset": 2, "column": column, "maxTokens": 100});
+    let place = "[lines 2-2 of 3; next offset 3]".to_owned();
+    let part = "[line 2: bytes 301-600 of 700; column 601 reads on, maxTokens shows more]".to_owned();
+    assert_eq!(read(of_two(301)), ["é".repeat(150), part, place]);
+    assert_eq!(read(of_two(601)), [format!("{}\nb\n", "é".repeat(50)), "[lines 2-3 of 3]".to_owned()]);
+    let refusal = server.call("read_file", of_two(702)).failure().unwrap().message;
+    assert!(refusal.contains("`column` of read_file is 702; line 2 has 700 bytes"), "{refusal}");
 }
 
 #[test]

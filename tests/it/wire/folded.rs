@@ -96,7 +96,11 @@ fn a_reply_is_as_long_as_it_may_be() {
     let read = server.call("read_file", json!({"path": "long", "maxTokens": 3}));
     assert_eq!(
         read.all_texts(),
-        ["xxxxxxxxx", "[line 1: 9 of 100 bytes are shown; maxTokens shows more]", "[lines 1-1 of 2; next offset 2]"]
+        [
+            "xxxxxxxxx",
+            "[line 1: bytes 1-9 of 100; column 10 reads on, maxTokens shows more]",
+            "[lines 1-1 of 2; next offset 2]"
+        ]
     );
     let read = server.call("read_file", json!({"path": "long", "offset": 2, "maxTokens": 3}));
     assert_eq!(read.all_texts(), ["end\n", "[lines 2-2 of 2]"]);
