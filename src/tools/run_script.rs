@@ -79,7 +79,7 @@ impl Tool for RunScript {
         };
         let line = line(&session, path, params.args.as_deref().unwrap_or_default());
         let dir = place_of(session.directory(&services.policy)?)?;
-        let command = exec::Command { changes: context.changes, line: &line, dir, terminal: None };
+        let command = exec::Command { changes: context.changes, line: &line, dir, terminal: None, path: None };
         let timeout = Duration::from_secs(params.timeout.unwrap_or(DEFAULT_CELL_SECS));
         let foreground = services.commands.foreground(host.launcher, context.cancel, timeout);
         let begun = Instant::now();
