@@ -38,6 +38,7 @@ pub fn start(config: &Config, policy: &Policy, journal: Option<&Arc<Journal>>, a
         standing,
         timeout: config.command_timeout,
         max_timeout: config.max_command_timeout,
+        max_cell: config.max_cell,
         output_cap_bytes: config.output_cap_bytes,
         running: Slots::new(config.max_commands),
         residents: Slots::new(limits::RESIDENTS_FOR_A_SESSION * config.max_python_sessions),

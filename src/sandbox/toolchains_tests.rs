@@ -33,7 +33,7 @@ fn variables(found: &Toolchains) -> Vec<(&str, &str)> {
 #[test]
 fn nothing_in_path_is_nothing_found() {
     let machine = Machine { path: "/usr/bin:/bin:/home/me/bin", variables: &[], downloads: true };
-    assert_eq!(machine.find(&[]), Toolchains::default());
+    assert_eq!(machine.find(&["go/pkg/mod"]), Toolchains::default());
 }
 
 #[test]
@@ -51,15 +51,23 @@ fn rust_needs_its_proxies_and_its_toolchains_and_builds_from_what_is_there() {
             "/home/me/.rustup/settings.toml",
             "/home/me/.rustup/update-hashes",
             index,
-            cache
+            cache,
+            "/home/me/go/pkg/mod"
         ]
     );
-    assert_eq!(variables(&found), [("RUSTUP_HOME", "/home/me/.rustup"), ("CARGO_NET_OFFLINE", "true")]);
+    assert_eq!(
+        variables(&found),
+        [("RUSTUP_HOME", "/home/me/.rustup"), ("CARGO_NET_OFFLINE", "true"), ("GOMODCACHE", "/home/me/go/pkg/mod")]
+    );
     let link = |target: &str| (Path::new(target).strip_prefix("/home/me").unwrap().to_owned(), target.into());
     assert_eq!(found.home_links, [link(index), link(cache)]);
 
     let online = Machine { downloads: false, ..machine }.find(&gone);
     assert_eq!((paths(&online).len(), online.home_links.len()), (4, 0));
+    assert_eq!(
+        [found.cargo_home, online.cargo_home.clone()],
+        [Some("/home/me/.cargo".into()), Some("/home/me/.cargo".into())]
+    );
     assert_eq!(variables(&online), [("RUSTUP_HOME", "/home/me/.rustup")]);
 }
 
@@ -74,6 +82,16 @@ fn a_variable_says_where_it_is() {
             name.starts_with(".cargo/registry") && target.starts_with("/data/cargo/registry")
         })
     );
+    assert_eq!(found.cargo_home, Some("/data/cargo".into()));
+    for (variable, value, modules) in
+        [("GOMODCACHE", "/data/mod", "/data/mod"), ("GOPATH", "/data/go:/more", "/data/go/pkg/mod")]
+    {
+        let variables = [(variable, value)];
+        let machine = Machine { path: "/usr/bin", variables: &variables, downloads: true };
+        let found = machine.find(&["bin"]);
+        assert_eq!(paths(&found), [modules]);
+        assert_eq!(super::tests::variables(&found), [("GOMODCACHE", modules)]);
+    }
     for nonsense in ["", "/", "cargo", "/data/../etc"] {
         let variables = [("VIRTUAL_ENV", nonsense)];
         let machine = Machine { path: "/usr/bin", variables: &variables, downloads: false };
