@@ -180,10 +180,12 @@ impl SandboxConfig {
         }
         credentials::stand_in(&mut environment, &credentials)?;
         let is_free = |place: &PathBuf| {
-            let is_set = environment.iter().any(|(name, _)| name == CARGO_HOME);
-            private_home && !is_set && !roots.iter().any(|root| root.starts_with(place) || place.starts_with(root))
+            let is_taken = environment.iter().any(|(name, _)| name == CARGO_HOME)
+                || found.system.iter().any(|seen| seen.path == *place)
+                || roots.iter().any(|root| root.starts_with(place) || place.starts_with(root));
+            private_home && !is_taken
         };
-        let cargo_home = found.cargo_home.filter(is_free);
+        let cargo_home = found.cargo_home.clone().filter(is_free);
         let ssh_agent = (options.ssh_sign || profile.ssh_sign).then(|| ssh_agent(world)).transpose()?;
         Ok(Self {
             mode,

@@ -61,7 +61,8 @@ pub fn run_command(
     };
     let directory = services.policy.read(place(services))?;
     let dir = place_of(&directory)?;
-    let path = path(&services.policy, launcher, dir.path.as_path());
+    // A person's program has the PATH that it would have without this one.
+    let path = wanted.streams.is_none().then(|| path(&services.policy, launcher, dir.path.as_path())).flatten();
     let command = exec::Command { changes: wanted.changes, line: wanted.line, dir, terminal: None, path };
     let timeout = Duration::from_secs(wanted.timeout_secs.unwrap_or(DEFAULT_CALLS_TIMEOUT_SECS));
     let how = Run {
