@@ -164,6 +164,11 @@ pub struct Options {
     /// Without this flag commands see those that are in PATH, such as the ones of rustup and pyenv.
     #[arg(long, global = true, help_heading = WALLS, hide_short_help = true)]
     pub no_toolchains: bool,
+    /// Hide what cargo and Go have downloaded from commands
+    ///
+    /// Without this flag commands that have no network see the crates of crates.io and the modules of Go that are there, read-only.
+    #[arg(long, global = true, help_heading = WALLS, hide_short_help = true)]
+    pub no_toolchain_caches: bool,
     /// Limit the processes and threads of all commands together (4096 by default)
     ///
     /// Only the tier `namespaces` can hold this limit. If the flag is given and that tier cannot be built, commands are refused.

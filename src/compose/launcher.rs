@@ -21,7 +21,7 @@ use crate::journal::Journal;
 use crate::limits;
 use crate::policy::{Hidden, LinkedRepository, Policy, Root};
 use crate::sandbox::explain::{gaps, refusal};
-use crate::sandbox::toolchains::CACHE_VARIABLE;
+use crate::sandbox::toolchains::{CACHE_VARIABLE, CARGO_HOME, CARGO_INSTALL_ROOT};
 use crate::sandbox::{
     Cache, Extent, Place, Plan, PlannedHide, PlannedRoot, Scratch, Tier, WallStatus, depot, is_inside, private_home,
 };
@@ -38,6 +38,7 @@ pub fn start(config: &Config, policy: &Policy, journal: Option<&Arc<Journal>>, a
         standing,
         timeout: config.command_timeout,
         max_timeout: config.max_command_timeout,
+        max_cell: config.max_cell,
         output_cap_bytes: config.output_cap_bytes,
         running: Slots::new(config.max_commands),
         residents: Slots::new(limits::RESIDENTS_FOR_A_SESSION * config.max_python_sessions),
@@ -186,9 +187,13 @@ fn launch(
     let asked = config.sandbox.asked(&protected);
     let roots: Vec<&Path> = policy.roots().iter().map(Root::path).collect();
     let scratch = private_directory(config, &roots)?;
-    scratch.link_in_home(&config.sandbox.home_links)?;
-    scratch.link_in_home(&cache.map(Cache::links).unwrap_or_default())?;
     let mut plan = plan(config, policy, journal.map(AsRef::as_ref), tier, (scratch.path(), cache))?;
+    if plan.cargo_home.is_some() {
+        scratch.make_in_home(".cargo").context("the private home")?;
+    } else {
+        scratch.link_in_home(&config.sandbox.home_links)?;
+    }
+    scratch.link_in_home(&cache.map(Cache::links).unwrap_or_default())?;
     if let Some(reason) = refusal(&plan, asked) {
         bail!(reason);
     }
@@ -329,7 +334,7 @@ pub fn plan(
         }
         roots.push(root);
     }
-    Ok(Plan {
+    let mut plan = Plan {
         tier,
         network: sandbox.network,
         answers_names: !sandbox.rules.is_empty() || sandbox.recording.is_some(),
@@ -343,10 +348,16 @@ pub fn plan(
         scratch: scratch.into(),
         cache: cache.map(Cache::planned).transpose()?,
         private_home: sandbox.private_home,
+        cargo_home: sandbox.cargo_home.as_ref().filter(|_| tier == Tier::Namespaces).map(Into::into),
         environment: environment.iter().map(|(name, value)| (name.into(), value.into())).collect(),
         limits: sandbox.limits.clone(),
         journal: undo::planned(config, journal, policy, tier)?,
-    })
+    };
+    if let Some(place) = &plan.cargo_home {
+        let installed = Path::new(private_home(&plan)).join(".cargo");
+        plan.environment.extend([(CARGO_HOME.into(), place.clone()), (CARGO_INSTALL_ROOT.into(), (&installed).into())]);
+    }
+    Ok(plan)
 }
 
 fn planned_hide(config: &Config, hide: &Hide) -> PlannedHide {

@@ -15,7 +15,7 @@ use crate::egress::{Credentials, Rules};
 use crate::limits;
 use crate::policy::Grant;
 use crate::sandbox::explain::Asked;
-use crate::sandbox::toolchains::{self, SYSTEM, Surroundings, Toolchains};
+use crate::sandbox::toolchains::{self, CARGO_HOME, SYSTEM, Surroundings, Toolchains};
 use crate::sandbox::{EnvRules, Limits, Network, Visible, environment};
 
 /// Why something is visible: the operator named it.
@@ -90,6 +90,8 @@ pub struct SandboxConfig {
     pub system: Vec<Visible>,
     /// Links to make in the private home (where, below it) to something in `system`.
     pub home_links: Vec<(PathBuf, PathBuf)>,
+    /// Where cargo's directory of the private home shall be, too, instead of such links: at the path that it has outside.
+    pub cargo_home: Option<PathBuf>,
     /// Where caches of package managers outlive the server.
     pub cache: Option<CacheConfig>,
     /// Why commands are refused whatever walls there are; `None` when the walls decide.
@@ -143,8 +145,8 @@ impl SandboxConfig {
             if let Some(home) = world.home().filter(|_| wanted) {
                 // Else cargo downloads by itself, be it from a registry of the operator's own.
                 let has_network = network == Network::Host || !hosts.is_empty() || recording.is_some();
-                let offline_caches = private_home && cache.is_none() && !has_network;
-                found = toolchains(world, &home, offline_caches);
+                let downloads = private_home && cache.is_none() && !has_network && !options.no_toolchain_caches;
+                found = toolchains(world, &home, downloads);
             }
             found.system.splice(0..0, system(options, profile, world, usual)?);
             if !private_home {
@@ -177,6 +179,13 @@ impl SandboxConfig {
             credentials::configure_git(&mut environment, GIT_WAITS.into_iter())?;
         }
         credentials::stand_in(&mut environment, &credentials)?;
+        let is_free = |place: &PathBuf| {
+            let is_taken = environment.iter().any(|(name, _)| name == CARGO_HOME)
+                || found.system.iter().any(|seen| seen.path == *place)
+                || roots.iter().any(|root| root.starts_with(place) || place.starts_with(root));
+            private_home && !is_taken
+        };
+        let cargo_home = found.cargo_home.clone().filter(is_free);
         let ssh_agent = (options.ssh_sign || profile.ssh_sign).then(|| ssh_agent(world)).transpose()?;
         Ok(Self {
             mode,
@@ -195,6 +204,7 @@ impl SandboxConfig {
             cache,
             refused: refused(profile, mode, &found.system),
             home_links: found.home_links,
+            cargo_home,
             system: found.system,
         })
     }
@@ -323,9 +333,9 @@ fn system(options: &Options, profile: &Profile, world: &World, usual: bool) -> R
     Ok(system)
 }
 
-fn toolchains(world: &World, home: &Path, offline_caches: bool) -> Toolchains {
+fn toolchains(world: &World, home: &Path, downloads: bool) -> Toolchains {
     let path: Vec<PathBuf> = std::env::split_paths(&world.variable("PATH").unwrap_or_default()).collect();
-    let surroundings = Surroundings { home, path: &path, offline_caches };
+    let surroundings = Surroundings { home, path: &path, downloads };
     toolchains::find(surroundings, |name| world.variable(name), |path| std::fs::symlink_metadata(path).is_ok())
 }
 

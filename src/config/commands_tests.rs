@@ -73,6 +73,7 @@ fn nothing_said_is_the_careful_way() {
             environment: environment.map(|(name, value)| (name.into(), value.into())).collect(),
             system: system.to_vec(),
             home_links: Vec::new(),
+            cargo_home: None,
             cache: None,
             refused: None,
         }

@@ -81,6 +81,8 @@ pub struct Config {
     pub background_output_bytes: u64,
     /// Python sessions at the same time.
     pub max_python_sessions: usize,
+    /// Largest time limit of Python code.
+    pub max_cell: Duration,
     /// Whether an interpreter waits for the next Python session.
     pub has_python_spare: bool,
     /// When a Python session that nobody uses is ended.
@@ -230,6 +232,9 @@ impl Config {
                 options.python.max_python_sessions,
                 asked.max_python_sessions,
                 limits::MAX_PYTHON_SESSIONS,
+            ),
+            max_cell: Duration::from_secs(
+                options.python.max_cell_secs.or(asked.max_cell_secs).unwrap_or(limits::MAX_CELL_SECS),
             ),
             python_idle_timeout: Duration::from_secs(
                 options

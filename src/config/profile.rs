@@ -144,6 +144,8 @@ pub(super) struct Limits {
     pub(super) reply_tokens: Option<u64>,
     /// As --max-python-sessions
     pub(super) max_python_sessions: Option<u64>,
+    /// As --max-cell-secs
+    pub(super) max_cell_secs: Option<u64>,
     /// As --python-idle-timeout-secs
     pub(super) python_idle_timeout_secs: Option<u64>,
     /// As --cache-mib
@@ -205,6 +207,7 @@ impl Limits {
             ("output_cap_bytes", self.output_cap_bytes, cli::OUTPUT_BYTES),
             ("reply_tokens", self.reply_tokens, cli::REPLY_TOKENS),
             ("max_python_sessions", self.max_python_sessions, cli::COMMANDS),
+            ("max_cell_secs", self.max_cell_secs, cli::TIMEOUT_SECS),
             ("python_idle_timeout_secs", self.python_idle_timeout_secs, cli::IDLE_SECS),
             ("cache_mib", self.cache_mib, cli::CACHE_MIB),
             ("undo_mib", self.undo_mib, cli::UNDO_MIB),

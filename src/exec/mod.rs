@@ -30,6 +30,7 @@ mod streams;
 mod tests;
 
 use std::borrow::Cow;
+use std::ffi::OsString;
 use std::io;
 use std::time::Duration;
 
@@ -71,6 +72,8 @@ pub struct Command<'a> {
     pub dir: Place,
     /// Rows and columns of the terminal that the command gets; `None` for pipes.
     pub terminal: Option<(u16, u16)>,
+    /// Its PATH; `None` for that of every command.
+    pub path: Option<OsString>,
 }
 
 /// What a command left behind when it was over, however it ended.
@@ -223,11 +226,12 @@ impl Command<'_> {
             return Err(ExecError::TooLong { bytes: self.line.len() });
         }
         note(self.dir.path.as_path(), None, Touch::Run);
-        let environment = self.terminal.map(|_| ("TERM".into(), "xterm-256color".into()));
+        let terminal = self.terminal.map(|_| ("TERM".into(), "xterm-256color".into()));
+        let path = self.path.as_ref().map(|path| ("PATH".into(), path.into()));
         Ok(Request {
             run: Run::Script(self.line.into()),
             dir: self.dir.clone(),
-            environment: environment.into_iter().collect(),
+            environment: terminal.into_iter().chain(path).collect(),
             stdin: stdin && self.terminal.is_none(),
             terminal: self.terminal,
             // A terminal comes back with the announcement.

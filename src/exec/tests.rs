@@ -71,7 +71,13 @@ fn launcher(supervise: impl Fn(Peer) + Send + Sync + 'static) -> Launcher {
 }
 
 fn command(line: &str) -> Command<'_> {
-    Command { changes: &NO_CHANGES, line, dir: Place { path: "/src".into(), dev: 1, ino: 2 }, terminal: None }
+    Command {
+        changes: &NO_CHANGES,
+        line,
+        dir: Place { path: "/src".into(), dev: 1, ino: 2 },
+        terminal: None,
+        path: None,
+    }
 }
 
 fn foreground<'a>(
@@ -545,6 +551,7 @@ fn plan_of_nothing() -> Plan {
         public: Vec::new(),
         scratch: "/tmp/x".into(),
         cache: None,
+        cargo_home: None,
         private_home: false,
         environment: vec![("A".into(), "b".into())],
         limits: Limits::default(),

@@ -18,10 +18,11 @@ pub const MAX_SESSION_DESCRIPTION_CHARS: usize = 1000;
 pub const MAX_REPEATED_CHARS: usize = 200;
 /// Default time limit of a cell, in seconds.
 pub const DEFAULT_CELL_SECS: u64 = 30;
-/// Largest time limit of a cell, in seconds.
+/// Largest time limit of a cell unless the operator says otherwise, in seconds.
 pub const MAX_CELL_SECS: u64 = 300;
-/// Time between the interrupt of a cell and the end of its session, in milliseconds.
-pub const CELL_GRACE_MS: u64 = 2000;
+/// Time between the interrupt of a cell and the end of its session, in milliseconds: as long as its time limit, but no less and no
+/// more than these. A call into C heeds an interrupt at its end.
+pub const CELL_GRACE_MS: [u64; 2] = [2000, 10_000];
 /// How long an interpreter may take until it takes requests, in milliseconds.
 pub const PYTHON_START_MS: u64 = 20_000;
 /// How long a session waits for the interpreter that is being started for whoever comes, in milliseconds; then it starts one

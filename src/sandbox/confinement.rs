@@ -67,8 +67,6 @@ pub struct Confinement {
     kernel_kills: Option<u64>,
     /// How far the counters were then, if no command runs that could have moved them since.
     refused: Option<u64>,
-    /// HOME of commands in the view.
-    home: &'static str,
     /// Where the broker lets metadata be changed.
     writable: Vec<PathBuf>,
     /// Where it lets attributes be read.
@@ -194,7 +192,6 @@ impl Confinement {
             ),
             memory,
         };
-        let private_home = view::home(&plan);
         let protected = plan.protected.iter().map(|path| path.as_path().into()).collect();
         let roots = plan.roots.iter().map(|root| root.place.path.as_path());
         let enclosed = roots.filter_map(|path| Guarded::new(path, writable(&plan)));
@@ -224,7 +221,6 @@ impl Confinement {
             spare: None,
             kernel_kills: kernel_kills(),
             refused: None,
-            home: private_home,
             writable,
             readable,
             journal,
@@ -294,7 +290,7 @@ impl Confinement {
             groups.leave();
         }
         if self.start.tier == Tier::Namespaces {
-            view::leave(self.home);
+            view::leave(&self.plan);
         }
     }
 

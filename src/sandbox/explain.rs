@@ -316,6 +316,13 @@ fn rules(text: &mut String, plan: &Plan, why: &Why<'_>) {
     match plan.tier {
         Tier::Namespaces => {
             row(text, "/tmp, /dev/shm", "read-write, their own, shared by the commands of a server");
+            if let Some(place) = &plan.cargo_home {
+                row(
+                    text,
+                    place.as_path().display(),
+                    "read-write, the .cargo of their HOME: cargo builds nothing anew inside",
+                );
+            }
             row(text, "/proc", "their own processes alone");
             row(text, "/dev", "null, zero, full, random, urandom, tty and their own terminals");
         }

@@ -25,6 +25,7 @@ fn plan(tier: Tier) -> Plan {
         public: Vec::new(),
         scratch: "/tmp/scratch".into(),
         cache: None,
+        cargo_home: None,
         private_home: true,
         environment: [("LANG", "C"), ("MY_TOKEN", "hidden"), ("RUSTUP_HOME", "/home/me/.rustup")]
             .map(|(name, value)| (name.into(), value.into()))

@@ -133,6 +133,8 @@ pub struct Plan {
     pub cache: Option<PlannedCache>,
     /// Whether commands get `scratch/home` as HOME; otherwise `environment` says.
     pub private_home: bool,
+    /// Where `scratch/home/.cargo` is seen, too. Only [`Tier::Namespaces`] can show it there.
+    pub cargo_home: Option<RawString>,
     /// The environment of every command, but for HOME and TMPDIR, which depend on the tier.
     pub environment: Vec<(RawString, RawString)>,
     /// What a command is held to.

@@ -42,6 +42,8 @@ pub struct Toolchains {
     pub variables: Vec<(OsString, OsString)>,
     /// Links to make in a private home: where (below it), and what they lead to, which is also in `system`.
     pub home_links: Vec<(PathBuf, PathBuf)>,
+    /// Cargo's directory, if it is in use.
+    pub cargo_home: Option<PathBuf>,
 }
 
 /// What of the server's surroundings says which toolchains there are.
@@ -50,8 +52,8 @@ pub struct Surroundings<'a> {
     pub home: &'a Path,
     /// The entries of the server's PATH.
     pub path: &'a [PathBuf],
-    /// Whether commands get a private home, no network and no cache of their own: then caches of downloads are linked into it.
-    pub offline_caches: bool,
+    /// Whether commands see what the operator's package managers have downloaded.
+    pub downloads: bool,
 }
 
 /// One kind of toolchain.
@@ -70,15 +72,8 @@ struct Kind {
 }
 
 const KINDS: [Kind; 23] = [
-    // CARGO_HOME is in the private home, where cargo can write; only the programs come from here.
-    Kind {
-        why: "Rust (cargo)",
-        variable: "CARGO_HOME",
-        places: &[".cargo"],
-        marks: &[],
-        parts: &["bin"],
-        exports: &[],
-    },
+    // What cargo writes lies in the private home; only the programs come from here.
+    Kind { why: "Rust (cargo)", variable: CARGO_HOME, places: &[".cargo"], marks: &[], parts: &["bin"], exports: &[] },
     // Its proxies look at settings.toml, and make update-hashes if it is not there.
     Kind {
         why: "Rust (rustup)",
@@ -262,6 +257,12 @@ pub const CACHES: [(&str, bool); 14] = [
 /// through a link.
 pub const CACHE_VARIABLE: &str = "XDG_CACHE_HOME";
 
+/// Cargo's directory, which it knows its sources by: at another path it builds each crate anew.
+pub const CARGO_HOME: &str = "CARGO_HOME";
+/// Where `cargo install` puts programs, since those of the operator are read-only.
+pub const CARGO_INSTALL_ROOT: &str = "CARGO_INSTALL_ROOT";
+/// Where Go has downloaded modules, all of which it reads without writing once they are unpacked.
+const GO_MODULES: &str = "GOMODCACHE";
 /// Makes cargo take what it has (`net.offline` of its configuration).
 const OFFLINE: &str = "CARGO_NET_OFFLINE";
 /// The names that cargo gives to the public registry, by version of cargo and of the protocol. Other registries may be
@@ -291,17 +292,29 @@ pub fn find(
             found.add(kind, &dir, &exists);
         }
     }
-    if surroundings.offline_caches && found.system.iter().any(|seen| seen.why == KINDS[0].why) {
-        let named = variable(KINDS[0].variable).map(PathBuf::from).filter(|named| is_place(named));
-        found.add_crates(&named.unwrap_or_else(|| surroundings.home.join(".cargo")), exists);
+    if found.system.iter().any(|seen| seen.why == KINDS[0].why) {
+        let named = variable(CARGO_HOME).map(PathBuf::from).filter(|named| is_place(named));
+        let cargo_home = named.unwrap_or_else(|| surroundings.home.join(".cargo"));
+        if surroundings.downloads {
+            found.add_crates(&cargo_home, &exists);
+        }
+        found.cargo_home = Some(cargo_home);
+    }
+    if surroundings.downloads {
+        let in_first = |list: OsString| Some(std::env::split_paths(&list).next()?.join("pkg/mod"));
+        let modules = variable(GO_MODULES).map(PathBuf::from).or_else(|| variable("GOPATH").and_then(in_first));
+        let modules = modules.unwrap_or_else(|| surroundings.home.join("go/pkg/mod"));
+        if is_place(&modules) && exists(&modules) {
+            found.variables.push((GO_MODULES.into(), modules.clone().into()));
+            found.system.push(Visible { path: modules, why: "Go (modules that are already here)" });
+        }
     }
     found
 }
 
 /// Whether a variable is one that [`find`] sets: its value is a path, and no secret.
 pub fn is_export(name: &OsStr) -> bool {
-    name == OFFLINE
-        || name == CACHE_VARIABLE
+    [OFFLINE, CACHE_VARIABLE, CARGO_HOME, CARGO_INSTALL_ROOT, GO_MODULES].iter().any(|own| name == *own)
         || KINDS.iter().flat_map(|kind| kind.exports).any(|(export, _)| name == *export)
 }
 

@@ -9,15 +9,14 @@ use super::*;
 struct Machine<'a> {
     path: &'a str,
     variables: &'a [(&'a str, &'a str)],
-    offline_caches: bool,
+    downloads: bool,
 }
 
 impl Machine<'_> {
     /// Everything exists but what `missing` names.
     fn find(&self, missing: &[&str]) -> Toolchains {
         let path: Vec<PathBuf> = std::env::split_paths(self.path).collect();
-        let surroundings =
-            Surroundings { home: Path::new("/home/me"), path: &path, offline_caches: self.offline_caches };
+        let surroundings = Surroundings { home: Path::new("/home/me"), path: &path, downloads: self.downloads };
         let variable = |name: &str| self.variables.iter().find(|(known, _)| *known == name).map(|(_, v)| v.into());
         find(surroundings, variable, |path| !missing.iter().any(|gone| path.ends_with(gone)))
     }
@@ -33,13 +32,13 @@ fn variables(found: &Toolchains) -> Vec<(&str, &str)> {
 
 #[test]
 fn nothing_in_path_is_nothing_found() {
-    let machine = Machine { path: "/usr/bin:/bin:/home/me/bin", variables: &[], offline_caches: true };
-    assert_eq!(machine.find(&[]), Toolchains::default());
+    let machine = Machine { path: "/usr/bin:/bin:/home/me/bin", variables: &[], downloads: true };
+    assert_eq!(machine.find(&["go/pkg/mod"]), Toolchains::default());
 }
 
 #[test]
 fn rust_needs_its_proxies_and_its_toolchains_and_builds_from_what_is_there() {
-    let machine = Machine { path: "/home/me/.cargo/bin:/usr/bin", variables: &[], offline_caches: true };
+    let machine = Machine { path: "/home/me/.cargo/bin:/usr/bin", variables: &[], downloads: true };
     let gone = ["index.crates.io-6f17d22bba15001f", "github.com-1ecc6299db9ec823", "github.com-25cdd57fae9f0462"];
     let found = machine.find(&gone);
     let index = "/home/me/.cargo/registry/index/index.crates.io-1949cf8c6b5b557f";
@@ -52,22 +51,30 @@ fn rust_needs_its_proxies_and_its_toolchains_and_builds_from_what_is_there() {
             "/home/me/.rustup/settings.toml",
             "/home/me/.rustup/update-hashes",
             index,
-            cache
+            cache,
+            "/home/me/go/pkg/mod"
         ]
     );
-    assert_eq!(variables(&found), [("RUSTUP_HOME", "/home/me/.rustup"), ("CARGO_NET_OFFLINE", "true")]);
+    assert_eq!(
+        variables(&found),
+        [("RUSTUP_HOME", "/home/me/.rustup"), ("CARGO_NET_OFFLINE", "true"), ("GOMODCACHE", "/home/me/go/pkg/mod")]
+    );
     let link = |target: &str| (Path::new(target).strip_prefix("/home/me").unwrap().to_owned(), target.into());
     assert_eq!(found.home_links, [link(index), link(cache)]);
 
-    let online = Machine { offline_caches: false, ..machine }.find(&gone);
+    let online = Machine { downloads: false, ..machine }.find(&gone);
     assert_eq!((paths(&online).len(), online.home_links.len()), (4, 0));
+    assert_eq!(
+        [found.cargo_home, online.cargo_home.clone()],
+        [Some("/home/me/.cargo".into()), Some("/home/me/.cargo".into())]
+    );
     assert_eq!(variables(&online), [("RUSTUP_HOME", "/home/me/.rustup")]);
 }
 
 #[test]
 fn a_variable_says_where_it_is() {
     let elsewhere = [("CARGO_HOME", "/data/cargo"), ("RUSTUP_HOME", "/data/rustup")];
-    let machine = Machine { path: "/data/cargo/bin", variables: &elsewhere, offline_caches: true };
+    let machine = Machine { path: "/data/cargo/bin", variables: &elsewhere, downloads: true };
     let found = machine.find(&[]);
     assert_eq!(paths(&found)[..3], ["/data/cargo/bin", "/data/rustup/toolchains", "/data/rustup/settings.toml"]);
     assert!(
@@ -75,16 +82,26 @@ fn a_variable_says_where_it_is() {
             name.starts_with(".cargo/registry") && target.starts_with("/data/cargo/registry")
         })
     );
+    assert_eq!(found.cargo_home, Some("/data/cargo".into()));
+    for (variable, value, modules) in
+        [("GOMODCACHE", "/data/mod", "/data/mod"), ("GOPATH", "/data/go:/more", "/data/go/pkg/mod")]
+    {
+        let variables = [(variable, value)];
+        let machine = Machine { path: "/usr/bin", variables: &variables, downloads: true };
+        let found = machine.find(&["bin"]);
+        assert_eq!(paths(&found), [modules]);
+        assert_eq!(super::tests::variables(&found), [("GOMODCACHE", modules)]);
+    }
     for nonsense in ["", "/", "cargo", "/data/../etc"] {
         let variables = [("VIRTUAL_ENV", nonsense)];
-        let machine = Machine { path: "/usr/bin", variables: &variables, offline_caches: false };
+        let machine = Machine { path: "/usr/bin", variables: &variables, downloads: false };
         assert_eq!(machine.find(&[]), Toolchains::default(), "{nonsense}");
     }
 }
 
 #[test]
 fn single_programs_of_a_directory_of_scripts() {
-    let machine = Machine { path: "/home/me/.local/bin", variables: &[], offline_caches: false };
+    let machine = Machine { path: "/home/me/.local/bin", variables: &[], downloads: false };
     let found = machine.find(&["share/mise", "uvx"]);
     let local = ["/home/me/.local/bin/uv", "/home/me/.local/share/uv/python", "/home/me/.local/share/uv/tools"];
     assert_eq!(paths(&found), local);

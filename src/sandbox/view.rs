@@ -208,8 +208,9 @@ fn ways(plan: &Plan) -> Vec<PathBuf> {
 }
 
 /// Takes the private directory out of the view: what something is mounted on cannot be removed.
-pub fn leave(home: &str) {
-    for place in [TMP, home] {
+pub fn leave(plan: &Plan) {
+    let own = [Path::new(TMP), Path::new(home(plan))];
+    for place in own.into_iter().chain(plan.cargo_home.as_ref().map(RawString::as_path)) {
         // An allowed directory may lie over it.
         while unmount(place, UnmountFlags::DETACH).is_ok() {}
     }
@@ -284,9 +285,10 @@ fn pieces(plan: &Plan, public: Vec<(PathBuf, OwnedFd)>) -> Result<Vec<Piece>, Fa
     }
     pieces.extend(piece(Path::new("/proc"), Path::new("/proc"), writable)?);
     let scratch = plan.scratch.as_path();
-    for (name, place) in [("tmp", TMP), ("home", home(plan))] {
+    let cargo_home = plan.cargo_home.as_ref().map(|place| ("home/.cargo", place.as_path()));
+    for (name, place) in [("tmp", Path::new(TMP)), ("home", Path::new(home(plan)))].into_iter().chain(cargo_home) {
         let from = scratch.join(name);
-        let piece = piece(&from, Path::new(place), writable)?;
+        let piece = piece(&from, place, writable)?;
         pieces.push(piece.ok_or_else(|| missing(&from))?);
     }
     pieces.sort_by_key(|piece| piece.place.components().count());

@@ -13,6 +13,7 @@ use super::fault::{Fault, Step};
 use super::intercept::can_fetch;
 use super::landlock::{self, Options, Right, Ruleset, SCOPES_ABI, abi};
 use super::plan::{Extent, Network, Plan};
+use super::raw_string::RawString;
 use super::seccomp::{self, Rules, Sockets};
 use super::sys;
 use super::{common_git, etc, mount, view};
@@ -48,7 +49,8 @@ impl Walls {
             return Err(Fault::because("Landlock", reason));
         }
         let mut rules = vec![open("/", Right::ReadExecute)?];
-        for place in [view::TMP, view::home(plan), view::SHARED_MEMORY] {
+        let own = [view::TMP, view::home(plan), view::SHARED_MEMORY].map(Path::new);
+        for place in own.into_iter().chain(plan.cargo_home.as_ref().map(RawString::as_path)) {
             rules.push(open(place, Right::Write)?);
         }
         rules.extend(devices());

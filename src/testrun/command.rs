@@ -43,8 +43,6 @@ pub struct RunPlan {
     pub of_script: Vec<(String, String)>,
     /// Variables that it gets.
     pub environment: Vec<(&'static str, String)>,
-    /// Directories that programs are looked for in first.
-    pub path: Vec<String>,
     /// Directories that Python looks for modules in first.
     pub python_path: Option<String>,
     /// Files that are put into the place.
@@ -130,9 +128,6 @@ pub fn line(plan: &RunPlan) -> String {
     let of_script = plan.of_script.iter().map(|(name, value)| (name.as_str(), value));
     for (name, value) in of_script.chain(plan.environment.iter().map(|(name, value)| (*name, value))) {
         let _ = write!(line, " {name}={}", quoted(value));
-    }
-    if !plan.path.is_empty() {
-        let _ = write!(line, " PATH={}\"${{PATH:+:$PATH}}\"", quoted(&plan.path.join(":")));
     }
     if let Some(path) = &plan.python_path {
         let _ = write!(line, " PYTHONPATH={}\"${{PYTHONPATH:+:$PYTHONPATH}}\"", quoted(path));

@@ -8,6 +8,7 @@ use super::command::quoted;
 use super::error::TestrunError;
 use super::history::History;
 use super::project::disk::AllowedDisk;
+use super::project::programs::path;
 use crate::budget::Account;
 use crate::cancel::CancelToken;
 use crate::exec::{self, Command, Exit, Foreground, Launcher, Logs, Outcome, Slots, Stage, place_of};
@@ -87,7 +88,9 @@ impl<'a> RunContext<'a> {
                 line.len()
             )));
         }
-        let command = Command { changes: self.changes, line, dir: place_of(dir)?, terminal: None };
+        let place = place_of(dir)?;
+        let path = path(self.policy, self.launcher, place.path.as_path());
+        let command = Command { changes: self.changes, line, dir: place, terminal: None, path };
         let grace = Duration::from_millis(KILL_GRACE_MS);
         let foreground = Foreground {
             launcher: self.launcher,

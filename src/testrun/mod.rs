@@ -53,6 +53,7 @@ pub use history::History;
 pub use outcome::{ProcessEnding, RunOutcome};
 pub use progress::RunProgress;
 pub use project::language::Language;
+pub use project::programs::path;
 pub use reports::results::Sources;
 pub use request::RunRequest;
 pub use run::run;

@@ -17,7 +17,6 @@ use super::model::{RunError, RunnerName, Scope, TestReport, TestStatus, ToolInfo
 use super::outcome::{ProcessEnding, RunOutcome};
 use super::progress::RunProgress;
 use super::project::program::{Missing, ToolProgram};
-use super::project::{node, python};
 use super::report_file::{report_of, version_of};
 use super::reports::results::{Sources, TestResults};
 use super::request::RunRequest;
@@ -81,8 +80,7 @@ pub fn run(
         filter: request.filter,
         script: &script,
     };
-    let mut plan = runner.plan(&wanted)?;
-    plan.path = own_programs(context, project.shown());
+    let plan = runner.plan(&wanted)?;
     for (file, text) in &plan.files {
         lent.put(file, text.as_bytes()).map_err(TestrunError::Place)?;
     }
@@ -134,14 +132,6 @@ pub fn run(
     let info = ToolInfo { name: runner.id(), version, command, cwd: root };
     let ended = EndedRun { selection: &selection, facts: &facts, info, outcome: &outcome, took, over: over.get(), log };
     Ok(told(context, request, choice, results, ended))
-}
-
-/// Where a project has programs of its own, which its tests may start by name.
-fn own_programs(context: &RunContext<'_>, project: &Path) -> Vec<String> {
-    let of_node = node::programs(context.disk(), project);
-    let of_python =
-        python::interpreter(context.disk(), project).and_then(|found| Some(found.rsplit_once('/')?.0.to_owned()));
-    of_node.into_iter().chain(of_python).collect()
 }
 
 /// A run that has ended.

@@ -19,6 +19,7 @@ use crate::exec::{
 use crate::limits::{KILL_GRACE_MS, TERMINAL_COLUMNS, TERMINAL_ROWS};
 use crate::policy::{Checked, Kind, Read};
 use crate::protocol::Content;
+use crate::testrun::path;
 use crate::text::escape::show_path;
 
 /// Said of a dry run that failed.
@@ -102,10 +103,15 @@ impl Tool for ExecuteCommand {
             return Err(refused(Self::NAME, reason));
         }
         let directory = directory(context, params.working_directory.as_deref())?;
+        let dir = place_of(&directory)?;
         let command = exec::Command {
             changes: context.changes,
             line: &params.command,
-            dir: place_of(&directory)?,
+            path: rules
+                .launcher
+                .as_ref()
+                .and_then(|launcher| path(&context.services.policy, launcher, dir.path.as_path())),
+            dir,
             terminal: (params.tty == Some(true)).then_some((TERMINAL_ROWS, TERMINAL_COLUMNS)),
         };
         let asked = params.timeout.map(Duration::from_secs);

@@ -71,7 +71,7 @@ impl Tool for InstallPackages {
         let own = directory.join(format!("python-{}", session.number()));
         let line = script(&session.settings().python, &own, &wanted, offline);
         let dir = place_of(session.directory(&services.policy)?)?;
-        let command = exec::Command { changes: context.changes, line: &line, dir, terminal: None };
+        let command = exec::Command { changes: context.changes, line: &line, dir, terminal: None, path: None };
         let timeout = Duration::from_secs(params.timeout.unwrap_or(DEFAULT_INSTALL_SECS));
         let foreground = services.commands.foreground(host.launcher, context.cancel, timeout);
         let outcome = foreground.run(&command, &mut |done, stage| context.progress.stage(done, timeout, stage));

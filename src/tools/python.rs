@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
@@ -14,6 +15,7 @@ use super::{Context, Services};
 use crate::error::Error;
 use crate::exec::{ExecError, Exit};
 use crate::journal;
+use crate::limits::DEFAULT_CELL_SECS;
 use crate::policy::{Touch, note};
 use crate::python::{Changes, Host, Session, shown_path};
 use crate::text::escape::show_path;
@@ -66,6 +68,20 @@ fn host_of<'a>(services: &'a Services, changes: &'a journal::Changes<'a>) -> Opt
 pub fn expect_use(services: &Services) {
     if let Some(host) = host_of(services, &journal::Changes::none()) {
         services.python.expect_use(&host);
+    }
+}
+
+/// How long Python code may run, for a call that asks for so many seconds or for none.
+pub(super) fn time_limit(context: &Context<'_>, asked: Option<u64>) -> Result<Duration, Error> {
+    let most = context.services.commands.max_cell;
+    match asked.map(Duration::from_secs) {
+        None => Ok(most.min(Duration::from_secs(DEFAULT_CELL_SECS))),
+        Some(asked) if asked <= most => Ok(asked),
+        Some(asked) => Err(Error::params(format!(
+            "`timeout` is {} s, and Python code may take {} s at most; the operator can allow more (--max-cell-secs)",
+            asked.as_secs(),
+            most.as_secs()
+        ))),
     }
 }
 

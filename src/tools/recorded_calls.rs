@@ -16,6 +16,7 @@ use crate::policy::Root;
 use crate::record::redact::Secrets;
 use crate::record::{Content, Exchange};
 use crate::sandbox::{Exit, Network, Tier};
+use crate::testrun::path;
 use crate::text::count::counted;
 
 /// One command, run in the first writable directory.
@@ -59,8 +60,10 @@ pub fn run_command(
         roots: &services.calls.roots,
     };
     let directory = services.policy.read(place(services))?;
-    let command =
-        exec::Command { changes: wanted.changes, line: wanted.line, dir: place_of(&directory)?, terminal: None };
+    let dir = place_of(&directory)?;
+    // A person's program has the PATH that it would have without this one.
+    let path = wanted.streams.is_none().then(|| path(&services.policy, launcher, dir.path.as_path())).flatten();
+    let command = exec::Command { changes: wanted.changes, line: wanted.line, dir, terminal: None, path };
     let timeout = Duration::from_secs(wanted.timeout_secs.unwrap_or(DEFAULT_CALLS_TIMEOUT_SECS));
     let how = Run {
         command: &command,

@@ -11,14 +11,14 @@ use serde::{Deserialize, Serialize};
 use super::cell_notes::{Surroundings, hints};
 use super::change_notes::changes_told;
 use super::command_notes::hidden_note;
-use super::python::{Open, absolute, has_network, host, note_written, seconds, session, shown};
+use super::python::{Open, absolute, has_network, host, note_written, seconds, session, shown, time_limit};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::documents::{Size, picture_size};
 use crate::error::Error;
 use crate::exec::{Blocked, Denied};
 use crate::limits::{
-    CELL_GRACE_MS, DEFAULT_CELL_SECS, MAX_CELL_PICTURES, MAX_CELL_SECS, MAX_PICTURE_BYTES, MAX_PICTURE_SIDE,
-    PYTHON_OUTPUT_CAP_BYTES, PYTHON_RESULT_CAP_BYTES,
+    CELL_GRACE_MS, MAX_CELL_PICTURES, MAX_PICTURE_BYTES, MAX_PICTURE_SIDE, PYTHON_OUTPUT_CAP_BYTES,
+    PYTHON_RESULT_CAP_BYTES,
 };
 use crate::policy::{Touch, note};
 use crate::protocol::Content;
@@ -33,7 +33,7 @@ pub struct Params {
     /// Python code
     code: String,
     /// Seconds until it is interrupted (default 30)
-    #[schemars(range(min = 1, max = MAX_CELL_SECS), extend("x-aliases" = ["timeout_secs"]))]
+    #[schemars(range(min = 1), extend("x-aliases" = ["timeout_secs"]))]
     timeout: Option<u64>,
     /// Session to run it in (default: the active one)
     #[schemars(extend("x-aliases" = ["session"]))]
@@ -101,10 +101,11 @@ impl Tool for RunPythonCode {
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<Open<Output>>, Error> {
         let host = host(context, Self::NAME)?;
         let session = session(context, params.session_id.as_deref())?;
-        let timeout = Duration::from_secs(params.timeout.unwrap_or(DEFAULT_CELL_SECS));
+        let timeout = time_limit(context, params.timeout)?;
+        let [least, most] = CELL_GRACE_MS.map(Duration::from_millis);
         let bounds = Bounds {
             timeout,
-            grace: Duration::from_millis(CELL_GRACE_MS),
+            grace: timeout.clamp(least, most),
             output_cap_bytes: PYTHON_OUTPUT_CAP_BYTES.min(context.services.commands.output_cap_bytes),
         };
         let (progress, streams) = (context.progress, params.stream.unwrap_or(true));

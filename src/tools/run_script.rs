@@ -1,17 +1,16 @@
 //! `run_script`: a Python file as a program of its own.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::change_notes::changes_made;
 use super::command_notes::exit_code;
-use super::python::{Open, host, note_written, seconds, shown};
+use super::python::{Open, host, note_written, seconds, shown, time_limit};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::exec::{self, Blocked, Captured, ExecError, place_of};
-use crate::limits::{DEFAULT_CELL_SECS, MAX_CELL_SECS};
 use crate::policy::Kind;
 use crate::python::packages::quoted;
 use crate::python::{PythonError, Session};
@@ -29,7 +28,7 @@ pub struct Params {
     #[schemars(extend("x-aliases" = ["argv", "arguments"]))]
     args: Option<Vec<String>>,
     /// Seconds until it is ended (default 30)
-    #[schemars(range(min = 1, max = MAX_CELL_SECS), extend("x-aliases" = ["timeout_secs"]))]
+    #[schemars(range(min = 1), extend("x-aliases" = ["timeout_secs"]))]
     timeout: Option<u64>,
     /// Session whose interpreter, directory and packages it gets, but not its variables (default: the active one)
     #[schemars(extend("x-aliases" = ["session"]))]
@@ -79,8 +78,8 @@ impl Tool for RunScript {
         };
         let line = line(&session, path, params.args.as_deref().unwrap_or_default());
         let dir = place_of(session.directory(&services.policy)?)?;
-        let command = exec::Command { changes: context.changes, line: &line, dir, terminal: None };
-        let timeout = Duration::from_secs(params.timeout.unwrap_or(DEFAULT_CELL_SECS));
+        let command = exec::Command { changes: context.changes, line: &line, dir, terminal: None, path: None };
+        let timeout = time_limit(context, params.timeout)?;
         let foreground = services.commands.foreground(host.launcher, context.cancel, timeout);
         let begun = Instant::now();
         let (outcome, changes) = session.with_changes(&services.policy, context.cancel, || {

@@ -11,8 +11,8 @@ use crate::fs::Writer;
 use crate::gate::{Gate, SshAgent};
 use crate::journal::Journal;
 use crate::limits::{
-    DEFAULT_COMMAND_TIMEOUT_SECS, KILL_GRACE_MS, MAX_COMMAND_TIMEOUT_SECS, MAX_PYTHON_SESSIONS, OUTPUT_CAP_BYTES,
-    RESIDENTS_FOR_A_SESSION,
+    DEFAULT_COMMAND_TIMEOUT_SECS, KILL_GRACE_MS, MAX_CELL_SECS, MAX_COMMAND_TIMEOUT_SECS, MAX_PYTHON_SESSIONS,
+    OUTPUT_CAP_BYTES, RESIDENTS_FOR_A_SESSION,
 };
 use crate::policy::Policy;
 use crate::python::Sessions;
@@ -107,6 +107,8 @@ pub struct Commands {
     pub timeout: Duration,
     /// Largest time limit that a call may ask for.
     pub max_timeout: Duration,
+    /// The same of Python code.
+    pub max_cell: Duration,
     /// Output kept, in bytes for each of the two streams.
     pub output_cap_bytes: usize,
     pub running: Slots,
@@ -131,6 +133,7 @@ impl Commands {
             background: None,
             timeout: Duration::from_secs(DEFAULT_COMMAND_TIMEOUT_SECS),
             max_timeout: Duration::from_secs(MAX_COMMAND_TIMEOUT_SECS),
+            max_cell: Duration::from_secs(MAX_CELL_SECS),
             output_cap_bytes: OUTPUT_CAP_BYTES,
             running: Slots::default(),
             residents: Slots::new(RESIDENTS_FOR_A_SESSION * MAX_PYTHON_SESSIONS),

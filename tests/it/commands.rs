@@ -63,6 +63,7 @@ impl Shell {
             scratch: scratch.path().into(),
             cache: None,
             private_home: false,
+            cargo_home: None,
             environment: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())],
             limits: Limits::default(),
         };
@@ -102,7 +103,7 @@ impl Shell {
     }
 
     fn command<'a>(&self, line: &'a str) -> Command<'a> {
-        Command { changes: &CHANGES, line, dir: self.dir.clone(), terminal: self.terminal }
+        Command { changes: &CHANGES, line, dir: self.dir.clone(), terminal: self.terminal, path: None }
     }
 
     fn run(&self, line: &str) -> Outcome {

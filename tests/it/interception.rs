@@ -199,6 +199,7 @@ impl Net {
             scratch: scratch.path().into(),
             cache: None,
             private_home: true,
+            cargo_home: None,
             environment: vec![("PATH".into(), "/usr/bin:/bin".into())],
             limits: Limits::default(),
         };
@@ -228,7 +229,7 @@ impl Net {
         on_start: &mut dyn FnMut(Interception),
     ) -> (Result<Outcome, ExecError>, Slots) {
         let running = Slots::new(4);
-        let command = Command { changes: &Changes::none(), line, dir: place(&self.work), terminal: None };
+        let command = Command { changes: &Changes::none(), line, dir: place(&self.work), terminal: None, path: None };
         let cancel = CancelToken::new();
         let outcome = foreground(&self.launcher, &running, &cancel).run_intercepted(
             &command,

@@ -94,6 +94,7 @@ impl Cell {
             scratch: scratch.path().into(),
             cache: None,
             private_home: true,
+            cargo_home: None,
             environment: vec![("PATH".into(), "/usr/bin:/bin".into()), ("PLANNED".into(), "p".into())],
             limits: limits.clone(),
         };

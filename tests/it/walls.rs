@@ -8,6 +8,7 @@ mod apart;
 mod audit;
 mod battery;
 mod cache;
+mod downloads;
 mod endings;
 mod everyday;
 mod floods;

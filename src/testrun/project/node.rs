@@ -1,6 +1,6 @@
 //! Projects of Node.js: what `package.json` says, and the programs in `node_modules`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
@@ -86,9 +86,8 @@ pub fn find(disk: AllowedDisk<'_>, from: &Path, package: &str, program: &str) ->
 }
 
 /// The nearest directory of such programs.
-pub fn programs(disk: AllowedDisk<'_>, from: &Path) -> Option<String> {
-    let mut dirs = disk.upwards(from).map(|dir| dir.join("node_modules/.bin"));
-    dirs.find(|dir| disk.names(dir).is_some())?.to_str().map(str::to_owned)
+pub fn programs(disk: AllowedDisk<'_>, from: &Path) -> Option<PathBuf> {
+    disk.upwards(from).map(|dir| dir.join("node_modules/.bin")).find(|dir| disk.directory_above(dir).is_some())
 }
 
 /// The same, or how to get it.

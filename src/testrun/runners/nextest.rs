@@ -6,6 +6,8 @@ use crate::testrun::prelude::*;
 use crate::testrun::project::cargo::{CargoPart, CargoTargets, own_harness};
 
 const CONFIG: &str = "nextest.toml";
+/// `CARGO_METADATA_FAILED` of nextest's exit codes.
+const METADATA_FAILED: i32 = 102;
 
 pub struct Nextest;
 
@@ -95,7 +97,14 @@ impl Runner for Nextest {
         cargo::own_harness_note("NOT run by cargo-nextest (`runner: \"cargo\"` does)", results)
     }
 
-    fn hint(&self, _: &RunContext<'_>, report: &TestReport, has_own_harness: bool) -> Option<String> {
+    fn hint(&self, context: &RunContext<'_>, report: &TestReport, has_own_harness: bool) -> Option<String> {
+        if report.exit_code == Some(METADATA_FAILED) {
+            let who = if context.offline { " (commands have no network here, so the operator has to)" } else { "" };
+            return Some(format!(
+                "`cargo metadata` failed, which wants the crates of all platforms: `runner: \"cargo\"` does without those that this one \
+                 builds nothing of, and `cargo fetch` downloads them{who}"
+            ));
+        }
         (report.status == TestStatus::ConfigError && has_own_harness).then(|| {
             "a test program with a harness of its own (`harness = false`) may not list its tests as cargo-nextest asks it to; \
              `runner: \"cargo\"` runs it"

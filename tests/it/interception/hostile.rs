@@ -136,8 +136,13 @@ fn a_command_that_cannot_start_is_refused_and_not_waited_for() {
         let at = super::place(&net.work);
         std::fs::rename(&net.work, &moved).unwrap();
         std::fs::create_dir(&net.work).unwrap();
-        let command =
-            replay::internals::exec::Command { changes: &Changes::none(), line: "true", dir: at, terminal: None };
+        let command = replay::internals::exec::Command {
+            changes: &Changes::none(),
+            line: "true",
+            dir: at,
+            terminal: None,
+            path: None,
+        };
         let (running, cancel) = (replay::internals::exec::Slots::new(1), replay::internals::cancel::CancelToken::new());
         let foreground = super::foreground(&net.launcher, &running, &cancel);
         let refused = foreground.run_intercepted(&command, &Intercepted::default(), &mut |_| None, &mut |_, _| {});

@@ -53,6 +53,43 @@ fn a_timeout_interrupts_and_keeps_the_state_in_every_tier() {
 }
 
 #[test]
+fn a_call_into_c_that_ends_some_seconds_after_its_timeout_keeps_the_state() {
+    let tree = Tree::new();
+    let mut server = open(&tree, &[]);
+    run(&mut server, "x = 1");
+    // As long as it takes, nobody looks for interrupts.
+    let code = "import signal, time\nsignal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])\ntime.sleep(8)\n\
+                signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])\nx = 2";
+    let ran = said(&server.call("run_python_code", json!({"code": code, "timeout": 5})));
+    assert_eq!((&ran["timed_out"], &ran["state_lost"]), (&json!(true), &json!(false)), "{ran}");
+    assert_eq!(result(&mut server, "x"), "1");
+}
+
+#[test]
+fn the_longest_time_limit_is_the_operators() {
+    for (flags, most) in [(&[][..], 300), (&["--max-cell-secs", "20"], 20), (&["--max-cell-secs", "4000"], 4000)] {
+        let tree = Tree::new();
+        let mut server = open(&tree, flags);
+        tree.file("work/a.py", "");
+        assert_eq!(run(&mut server, "1")["result"], "1");
+        for (tool, rest) in [("run_python_code", json!({"code": "1"})), ("run_script", json!({"path": "a.py"}))] {
+            let call = |timeout: u64| {
+                let mut arguments = rest.clone();
+                arguments["timeout"] = timeout.into();
+                arguments
+            };
+            assert!(server.call(tool, call(most)).failure().is_none(), "{tool} {most}");
+            let refused = server.call(tool, call(most + 1)).failure().unwrap().message;
+            let told = format!(
+                "`timeout` is {} s, and Python code may take {most} s at most; the operator can allow more (--max-cell-secs)",
+                most + 1
+            );
+            assert_eq!(refused, told, "{tool}");
+        }
+    }
+}
+
+#[test]
 fn code_that_does_not_heed_an_interrupt_ends_with_its_session() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);

@@ -275,6 +275,31 @@ fn what_a_manifest_switches_off_is_told() {
 }
 
 #[test]
+fn nextest_without_the_crates_of_other_platforms_has_a_next_step() {
+    let tree = Tree::new();
+    let mut server = open(&tree, &[]);
+    tree.file("work/Cargo.toml", "[package]\nname = \"a\"\n");
+    // Programs of the project come first.
+    let cargo = "work/node_modules/.bin/cargo";
+    tree.file(cargo, "#!/bin/sh\necho 'error: `cargo metadata` exited with an error' >&2\nexit 102\n");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(tree.path(cargo), mode).unwrap();
+    let reply = server.call("run_tests", json!({"runner": "nextest"}));
+    let report = structured(&reply);
+    assert_eq!(
+        (report["status"].as_str(), report["hint"].as_str()),
+        (
+            Some("config_error"),
+            Some(
+                "`cargo metadata` failed, which wants the crates of all platforms: `runner: \"cargo\"` does without those that this \
+                 one builds nothing of, and `cargo fetch` downloads them (commands have no network here, so the operator has to)"
+            )
+        ),
+        "{report}"
+    );
+}
+
+#[test]
 fn nextest_says_what_it_does_not_run() {
     let tree = Tree::new();
     let Some(mut server) = cargo_server(&tree) else { return };

@@ -1,0 +1,109 @@
+//! What cargo and Go of the operator have downloaded, and the programs that a project has for itself.
+
+use std::os::unix::fs::PermissionsExt as _;
+
+use pretty_assertions::assert_eq;
+use replay::internals::sandbox::Tier;
+
+use super::{SECRET, Setting, Walls, everywhere, give, laid_out};
+use crate::tree::Tree;
+
+const CRATES: &str = "index.crates.io-1949cf8c6b5b557f";
+
+/// A server whose operator has a home with toolchains, outside; what changes there fails the test.
+fn with_home(setting: Setting, flags: &[&str]) -> Walls {
+    let tree = laid_out(setting);
+    let cargo = "outside/home/.cargo";
+    tree.file(format!("{cargo}/bin/cargo"), "#!/bin/sh\n").file(format!("{cargo}/credentials.toml"), SECRET);
+    for (name, text) in [(CRATES, "of all\n"), ("private-0123456789abcdef", SECRET)] {
+        tree.file(format!("{cargo}/registry/index/{name}/config.json"), text);
+        tree.file(format!("{cargo}/registry/cache/{name}/a-1.0.0.crate"), text);
+        tree.file(format!("{cargo}/registry/src/{name}/a-1.0.0/lib.rs"), text);
+    }
+    tree.file("outside/home/go/pkg/mod/example.org/m@v1.0.0/m.go", "package m\n").file("outside/home/go/x", SECRET);
+    if let Some(owner) = setting.owner {
+        give(&tree.path("outside"), owner);
+    }
+    let home = tree.text("outside/home");
+    let path = format!("{home}/.cargo/bin:/usr/bin:/bin");
+    Walls::on(tree, setting, flags, &[("HOME", &home), ("PATH", &path)])
+}
+
+#[test]
+fn what_cargo_and_go_have_downloaded_is_there_read_only_and_nothing_beside_it() {
+    everywhere(|setting| {
+        let mut walls = with_home(setting, &[]);
+        let home = walls.beyond("home");
+        assert_eq!(
+            walls.works("echo $GOMODCACHE; cat $GOMODCACHE/*/*/m.go"),
+            format!("{home}/go/pkg/mod\npackage m\n")
+        );
+        walls.fails("echo x > $GOMODCACHE/x");
+        walls.fails("rm -r $GOMODCACHE/example.org");
+        let seen = walls.works("cd ${CARGO_HOME-~/.cargo}/registry; cat index/*/config.json cache/*/a-1.0.0.crate");
+        assert_eq!(seen, "of all\nof all\n", "{setting:?}");
+        walls.fails("echo x > ${CARGO_HOME-~/.cargo}/registry/index/*/x");
+        for hidden in ["credentials.toml", "registry/src/*/*/lib.rs", "registry/index/private*", "../go/x"] {
+            walls.fails(&format!("cat {home}/.cargo/{hidden} || cat $CARGO_HOME/{hidden}"));
+        }
+        walls.end();
+    });
+}
+
+#[test]
+fn cargo_has_its_directory_where_it_is_outside_and_writes_to_the_private_home() {
+    for flags in [&[][..], &["--network", "host"], &["--no-toolchain-caches"]] {
+        everywhere(|setting| {
+            let mut walls = with_home(setting, flags);
+            let home = walls.beyond("home");
+            let told = walls.works("echo $CARGO_HOME $CARGO_INSTALL_ROOT; echo $CARGO_NET_OFFLINE $GOMODCACHE");
+            let downloads = if flags.is_empty() { format!("true {home}/go/pkg/mod") } else { String::new() };
+            if setting.tier == Tier::Landlock {
+                assert_eq!(told, format!("\n{downloads}\n"), "{flags:?}");
+                return;
+            }
+            assert_eq!(told, format!("{home}/.cargo /home/replay/.cargo\n{downloads}\n"), "{flags:?}");
+            walls.works("mkdir -p $CARGO_HOME/registry/src/x && echo unpacked > $CARGO_HOME/registry/src/x/lib.rs");
+            assert_eq!(walls.works("cat ~/.cargo/registry/src/x/lib.rs"), "unpacked\n");
+            walls.fails("echo x > $CARGO_HOME/bin/cargo");
+            walls.end();
+        });
+    }
+}
+
+#[test]
+fn a_command_finds_the_programs_of_the_project_that_it_starts_in() {
+    everywhere(|setting| {
+        let mut walls = Walls::on(of_projects(setting), setting, &[], &[("PATH", "/usr/bin:/bin")]);
+        let work = walls.tree.text("work");
+        let (node, venv) = (format!("{work}/web/node_modules/.bin"), format!("{work}/.venv/bin"));
+        let path = |walls: &mut Walls, dir: &str| walls.works(&format!("cd {work}/{dir}; echo $PATH"));
+        assert_eq!(
+            path(&mut walls, "web/src"),
+            format!("{venv}:/usr/bin:/bin\n"),
+            "it is where the call says that counts"
+        );
+        let mut start = |dir: &str| {
+            let arguments =
+                serde_json::json!({"command": "echo $PATH; tool", "workingDirectory": format!("{work}/{dir}")});
+            super::ran(&walls.try_run(arguments)).stdout
+        };
+        assert_eq!(start("web/src"), format!("{node}:{venv}:/usr/bin:/bin\nof node\n"));
+        assert_eq!(start("lib"), format!("{venv}:/usr/bin:/bin\nof python\n"));
+        walls.end();
+    });
+}
+
+/// A project of Node in one of Python.
+fn of_projects(setting: Setting) -> Tree {
+    let tree = laid_out(setting);
+    tree.dir("work/web/src").dir("work/lib").file("work/.venv/bin/python", "");
+    for (program, of) in [("work/web/node_modules/.bin/tool", "node"), ("work/.venv/bin/tool", "python")] {
+        tree.file(program, format!("#!/bin/sh\necho of {of}\n"));
+        std::fs::set_permissions(tree.path(program), std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    if let Some(owner) = setting.owner {
+        give(&tree.path("work"), owner);
+    }
+    tree
+}
