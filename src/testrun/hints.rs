@@ -1,7 +1,7 @@
 //! What there is to say of a run beside its report.
 
 use super::context::RunContext;
-use super::model::{TestReport, TestStatus};
+use super::model::{State, TestReport, TestStatus};
 use super::request::RunRequest;
 use super::runner::Runner;
 use super::selection::TestSelection;
@@ -28,12 +28,14 @@ pub fn hint(
             "every test had ended, and the process went on for {TESTS_LINGER_SECS} s and was ended: close what holds it (a server, \
              a timer, a thread) where the tests end"
         ),
-        TestStatus::TimedOut if report.unfinished.is_empty() => {
+        TestStatus::TimedOut
+            if report.unfinished.is_empty() && report.failures.iter().all(|case| case.state != State::TimedOut) =>
+        {
             format!("ended after {seconds} s: give a longer `timeout`, or fewer `testFiles`")
         }
         TestStatus::TimedOut => {
             format!(
-                "ended after {seconds} s: look for an endless loop in what is unfinished, or give a longer `timeout`"
+                "ended after {seconds} s: look for an endless loop in what was not finished, or give a longer `timeout`"
             )
         }
         TestStatus::NoTests if matches!(selection, TestSelection::Targets(_)) && !report.left_out.is_empty() => {

@@ -176,6 +176,10 @@ fn told(
     let mut notes = choice.notes;
     results.left_out.extend(choice.left_out);
     notes.extend(runner.note(selection, &results, root));
+    notes.extend((results.snapshots > 0).then(|| {
+        let count = results.snapshots;
+        format!("snapshots written because there were none: {count}; they hold what the code gives now, right or wrong")
+    }));
     let has_own_harness = !results.own_harness.is_empty();
     let known = context.history.failed(root, runner.id()).unwrap_or_default();
     let is_all = *selection == TestSelection::All && request.filter.is_none();

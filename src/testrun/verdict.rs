@@ -58,6 +58,10 @@ pub fn of_tests(runner: &dyn Runner, results: &TestResults, missed: usize, endin
     if !results.file_errors.is_empty() || failed || is_told {
         return TestStatus::Failed;
     }
+    // A process that died while a file ran: nothing tells of its tests.
+    if !results.run_errors.is_empty() && !results.unfinished.is_empty() && summary.not_run > 0 {
+        return TestStatus::Crashed;
+    }
     // What goes wrong before any test, and in no file, is the environment: a plugin, a missing dependency.
     if !results.run_errors.is_empty() {
         return TestStatus::ConfigError;
@@ -90,7 +94,8 @@ pub fn of_check(checked: &CheckResults, errors: u64, hidden: u64, ending: Proces
         // All were looked at, and errors elsewhere are no concern of the caller.
         (0, _) if matches!(ending.exit_code, Some(0..=2)) => clean,
         // A compiler that stops at its first broken file has not seen the others.
-        (0, _) if ending.exit_code == Some(CARGO_FAILED) => CheckStatus::Errors,
+        (0, _) if ending.exit_code == Some(CARGO_FAILED) && !checked.is_apart => CheckStatus::Errors,
+        (0, _) if checked.is_apart => clean,
         (0, _) => CheckStatus::ConfigError,
         _ => CheckStatus::Errors,
     }
@@ -142,6 +147,15 @@ pub fn test_report(
     };
     let most = if listed { MAX_SHOWN_FAILURES } else { MAX_TOLD_FAILURES };
     report.truncated.failures += cut(&mut report.failures, most);
+    // Where a test stops the clock, or moves it, runners measure nonsense.
+    let is_possible = |time: &u64| *time <= ending.duration_ms.saturating_mul(2);
+    report.slowest.retain(|slow| is_possible(&slow.duration_ms));
+    for case in &mut report.failures {
+        case.duration_ms = case.duration_ms.filter(is_possible);
+    }
+    for test in report.tests.iter_mut().flatten() {
+        test.duration_ms = test.duration_ms.filter(is_possible);
+    }
     for slow in &mut report.slowest {
         // Some runners round up.
         slow.duration_ms = slow.duration_ms.min(ending.duration_ms);
@@ -228,10 +242,15 @@ fn hint(report: &TestReport, deselected: u64, is_silent: bool, ending: ProcessEn
         TestStatus::NoTests if report.summary.total > 0 => {
             "no test has passed or failed: each leaves itself out, is still to be written, or is expected to fail".to_owned()
         }
-        TestStatus::NoTests if report.scope.filter.is_some() => {
-            "no test was found: look at the files and the filter that were asked for".to_owned()
+        TestStatus::NoTests => {
+            let asked = match (report.scope.filter.is_some(), report.scope.files.is_empty()) {
+                (true, true) => "the filter that was asked for",
+                (true, false) => "the files and the filter that were asked for",
+                (false, false) => "the files that were asked for",
+                (false, true) => "where the runner looks for tests, and what it takes for one",
+            };
+            format!("no test was found: look at {asked}")
         }
-        TestStatus::NoTests => "no test was found: look at the files that were asked for".to_owned(),
         TestStatus::TimedOut if !report.unfinished.is_empty() => {
             "look for an endless loop or a wait without end in what is unfinished, or ask for more time".to_owned()
         }
@@ -300,6 +319,10 @@ pub fn diagnostics(
     let hint = match status {
         CheckStatus::Errors if summary.errors == 0 => Some(
             "the checker stopped at errors elsewhere, and may not have looked at what was asked for: check without `files`",
+        ),
+        CheckStatus::Errors if checked.is_apart => Some(
+            "no error is of a library or a program: `cargo check` finds none, since it leaves out tests, examples and benches unless \
+             it is given `--all-targets`, as here",
         ),
         CheckStatus::Incomplete if !is_missed => {
             Some("errors of what was not checked are suppressed: take away what does that, if it is to be checked")

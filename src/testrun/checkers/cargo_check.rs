@@ -4,6 +4,9 @@ use crate::limits::{MAX_KEPT_TESTS, MAX_RELATED, MAX_TEST_TEXT_BYTES};
 use crate::testrun::prelude::*;
 use crate::testrun::project::cargo;
 
+/// Kinds of targets that nothing else is made of, and that `cargo check` leaves out by itself.
+const ENDS: [&str; 3] = ["bench", "example", "test"];
+
 pub struct CargoCheck;
 
 impl ProjectTool for CargoCheck {
@@ -32,9 +35,15 @@ impl Checker for CargoCheck {
     fn parse(&self, sources: &Sources<'_>, bound: Bound<'_>) -> CheckResults {
         let mut found = Findings::new(sources.root);
         let mut crates = HashSet::new();
+        // Errors of what others are made of, and the rest.
+        let mut errors = [false; 2];
         for event in lines::events::<CargoEvent>(sources.stdout, bound) {
             match (event.reason.as_str(), event.message, event.target) {
-                ("compiler-message", Some(message), _) => add(&mut found, message),
+                ("compiler-message", Some(message), target) => {
+                    let is_end = target.is_some_and(|target| target.kind.iter().any(|kind| ENDS.contains(&&**kind)));
+                    errors[usize::from(is_end)] |= message.level.starts_with("error");
+                    add(&mut found, message);
+                }
                 ("compiler-artifact", _, Some(target)) if crates.len() < MAX_KEPT_TESTS => {
                     crates.insert(target.src_path);
                 }
@@ -44,6 +53,7 @@ impl Checker for CargoCheck {
         if found.checked.diagnostics.is_empty() {
             cargo_errors(&mut found, sources.stderr, bound);
         }
+        found.checked.is_apart = errors == [false, true];
         found.checked
     }
 
@@ -90,6 +100,8 @@ struct CargoEvent {
 
 #[derive(Deserialize)]
 struct CargoTarget {
+    #[serde(default)]
+    kind: Vec<String>,
     #[serde(default)]
     src_path: String,
 }
@@ -207,5 +219,24 @@ fn cargo_errors(found: &mut Findings<'_>, stderr: &[u8], bound: Bound<'_>) {
     }
     if !text.is_empty() && !text.starts_with("error: could not compile") {
         found.add(Diagnostic::new(Severity::Error, text.strip_prefix("error: ").unwrap_or(&text)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_of_benches_alone_leave_all_else_checked() {
+        let of = |kinds: &[&str]| {
+            let message = |kind: &&str| {
+                let told = serde_json::json!({"reason": "compiler-message", "target": {"kind": [kind], "src_path": "/p/x.rs"},
+                    "message": {"level": "error", "message": "no", "spans": [], "children": []}});
+                format!("{told}\n")
+            };
+            let stdout: String = kinds.iter().map(message).collect();
+            CargoCheck.parse(&Sources { stdout: stdout.as_bytes(), ..Sources::default() }, Bound::default()).is_apart
+        };
+        assert_eq!([of(&["bench", "test"]), of(&["bench", "lib"]), of(&[])], [true, false, false]);
     }
 }

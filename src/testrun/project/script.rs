@@ -13,15 +13,17 @@ pub struct TestScript {
     pub unheeded: Option<String>,
 }
 
-/// What a run says itself: it has its own reporter, no coverage, and goes to its end once.
-const OF_A_RUN: [&str; 14] = [
+/// What a run says itself: it has its own reporter, writes nothing else, has no coverage, and goes to its end once.
+const OF_A_RUN: [&str; 16] = [
     "-b",
     "-w",
     "--bail",
     "--coverage",
     "--collectCoverage",
+    "--json",
     "--no-coverage",
     "--no-watch",
+    "--outputFile",
     "--reporter",
     "--reporters",
     "--run",
@@ -31,7 +33,9 @@ const OF_A_RUN: [&str; 14] = [
     "--watchman",
 ];
 /// Of these, those that may have a value behind them.
-const WITH_A_VALUE: [&str; 3] = ["--bail", "--reporter", "--reporters"];
+const WITH_A_VALUE: [&str; 4] = ["--bail", "--outputFile", "--reporter", "--reporters"];
+/// How options of Node begin that keep a program from beginning or from ending.
+const WAITS: [&str; 2] = ["--inspect", "--watch"];
 
 const VITEST: &str = "vitest";
 /// Vitest's words for a run of tests, which may stand behind options (<https://vitest.dev/guide/cli>).
@@ -61,7 +65,9 @@ fn plain(script: &str, runner: &str) -> Option<TestScript> {
     }
     if words.next_if(|word| word == "node").is_some() {
         while let Some(option) = words.next_if(|word| word.starts_with('-')) {
-            found.node.push(option);
+            if !WAITS.iter().any(|begin| option.starts_with(begin)) {
+                found.node.push(option);
+            }
         }
     }
     let program = words.next()?;
@@ -78,7 +84,7 @@ fn plain(script: &str, runner: &str) -> Option<TestScript> {
             continue;
         }
         let (option, value) = word.split_once('=').map_or((&*word, None), |(name, value)| (name, Some(value)));
-        if !OF_A_RUN.contains(&option) && !option.starts_with("--coverage.") {
+        if !OF_A_RUN.contains(&option) && !["--coverage.", "--outputFile."].iter().any(|of| option.starts_with(of)) {
             found.options.push(word);
         } else if WITH_A_VALUE.contains(&option) && value.is_none() {
             words.next_if(|word| !word.starts_with('-'));
@@ -153,6 +159,11 @@ mod tests {
         assert_eq!(of("jest run", "jest")[2], "run");
         assert_eq!(of("./node_modules/.bin/jest", "jest"), ["", "", ""]);
         assert_eq!(of("node --x node_modules/jest/bin/jest.js --watch", "jest"), ["", "--x", ""]);
+        assert_eq!(
+            of("node --inspect-brk --watch --x jest.js --json --outputFile out.json -i", "jest"),
+            ["", "--x", "-i"]
+        );
+        assert_eq!(of("vitest run --outputFile.junit=a.xml --outputFile=b", "vitest")[2], "");
     }
 
     #[test]

@@ -6,6 +6,7 @@ use quick_xml::escape::{resolve_predefined_entity, unescape};
 use quick_xml::events::{BytesStart, Event};
 
 use super::collector::{ResultCollector, joined, millis};
+use super::kept_output::KeptOutput;
 use super::results::{Sources, TestResults};
 use super::stack;
 use crate::cancel::Bound;
@@ -48,9 +49,9 @@ pub struct JunitCase {
     /// Its `skipped`.
     pub skipped: Option<JunitFault>,
     /// `system-out`.
-    pub out: String,
+    pub out: KeptOutput,
     /// `system-err`.
-    pub err: String,
+    pub err: KeptOutput,
     /// Attempts before the last one.
     pub attempts: u64,
     /// What its attributes say became of it, where they say that it did not pass.
@@ -70,7 +71,7 @@ enum TextOwner {
 pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
     let mut collector = ResultCollector::new(sources.root);
     let mut wrong = Vec::new();
-    let (begun, ended) = read(sources.report, bound, |element| add(&mut collector, &element), |told| wrong.push(told));
+    let (begun, ended) = read(sources.report, bound, |element| add(&mut collector, element), |told| wrong.push(told));
     (collector.results.begun, collector.results.ended) = (begun, ended);
     // What a suite says of itself is believed, where it is worse than what it holds.
     for Wrong { class, message } in wrong {
@@ -292,27 +293,18 @@ fn attribute(tag: &BytesStart<'_>, name: &[u8]) -> String {
 
 fn append(element: Option<&mut JunitCase>, target: TextOwner, text: &str) {
     let Some(element) = element else { return };
-    let into = match target {
-        TextOwner::Nothing => return,
-        TextOwner::Fault => match element.faults.last_mut() {
-            Some(fault) if fault.text.len() < MAX_RAW_BYTES => &mut fault.text,
-            _ => return,
-        },
-        TextOwner::Out => &mut element.out,
-        TextOwner::Err => &mut element.err,
-    };
-    into.push_str(text);
-    // Of a failure the beginning is kept, of output the end.
-    if into.len() > 2 * MAX_RAW_BYTES {
-        let mut at = if target == TextOwner::Fault { MAX_RAW_BYTES } else { into.len() - MAX_RAW_BYTES };
-        while !into.is_char_boundary(at) {
-            at -= 1;
+    match (target, element.faults.last_mut()) {
+        (TextOwner::Out, _) => element.out.push(text),
+        (TextOwner::Err, _) => element.err.push(text),
+        (TextOwner::Fault, Some(fault)) => {
+            let room = MAX_RAW_BYTES.saturating_sub(fault.text.len());
+            fault.text.push_str(&text[..text.floor_char_boundary(room)]);
         }
-        if target == TextOwner::Fault { into.truncate(at) } else { drop(into.drain(..at)) }
+        _ => {}
     }
 }
 
-fn add(collector: &mut ResultCollector<'_>, element: &JunitCase) {
+fn add(collector: &mut ResultCollector<'_>, element: JunitCase) {
     let state = if element.faults.iter().any(|fault| fault.is_error) {
         State::Errored
     } else if !element.faults.is_empty() {
@@ -354,8 +346,8 @@ fn add(collector: &mut ResultCollector<'_>, element: &JunitCase) {
         if element.faults.is_empty() {
             case.errors.push(collector.error(None, "the report says in an attribute that it failed, and not why"));
         }
-        case.stdout = collector.output(&element.out);
-        case.stderr = collector.output(&element.err);
+        case.stdout = collector.output(&element.out.text());
+        case.stderr = collector.output(&element.err.text());
     }
     collector.add(case);
 }

@@ -18,8 +18,13 @@ pub fn fatal_error(text: &str) -> Option<(&str, Vec<Frame>)> {
     Some((said.lines().next()?, stack.lines().skip(1).map_while(frame).collect()))
 }
 
+/// Where processes were that were asked to end, the innermost frame first (`faulthandler.register` of one thread).
+pub fn ended_at(text: &str) -> impl Iterator<Item = Vec<Frame>> {
+    text.split("Stack (most recent call first):\n").skip(1).map(|stack| stack.lines().map_while(frame).collect())
+}
+
 /// `File "a.py", line 3, in f` of a traceback, `File "a.py", line 3 in f` of `faulthandler`.
-fn frame(line: &str) -> Option<Frame> {
+pub fn frame(line: &str) -> Option<Frame> {
     let (file, rest) = line.trim_start().strip_prefix("File \"")?.split_once("\", line ")?;
     let (number, function) = rest.split_once([',', ' ']).unwrap_or((rest, ""));
     let function = function.trim_start().strip_prefix("in ").map(str::to_owned);
@@ -53,5 +58,8 @@ mod tests {
             Extension modules: x\n";
         assert_eq!(fatal_error(text), Some(("Segmentation fault", vec![at("t.py", 3, "crash")])));
         assert_eq!(fatal_error("stray words"), None);
+        let text =
+            "t.py Stack (most recent call first):\n  File \"a.py\", line 1 in f\n  File \"t.py\", line 3 in t\nStack";
+        assert_eq!(ended_at(text).collect::<Vec<_>>(), [vec![at("a.py", 1, "f"), at("t.py", 3, "t")]]);
     }
 }

@@ -54,6 +54,8 @@ pub struct TestResults {
     pub own_harness: Vec<String>,
     /// Tests that a filter left out before the run, where the runner says it; not in the summary.
     pub deselected: u64,
+    /// Snapshots that were written since there was none to compare with.
+    pub snapshots: u64,
     /// What the project's own configuration leaves out, a sentence each.
     pub left_out: Vec<String>,
     /// What the project's configuration takes for files of tests, where the runner says it: an option with a value each.
@@ -93,6 +95,8 @@ pub struct CheckResults {
     pub not_checked: Vec<String>,
     /// What was asked for, was looked at, and has its errors untold.
     pub silenced: Vec<String>,
+    /// Whether nothing else is made of what has errors, so that all else was checked.
+    pub is_apart: bool,
     /// Whether the checker itself failed, so that there may be more than it tells.
     pub broke: bool,
     /// The end of what the checker wrote, for checks that no diagnostic explains.

@@ -60,13 +60,22 @@ pub fn is_library(file: &str) -> bool {
     LIBRARIES.iter().any(|part| if part.starts_with('/') { file.contains(part) } else { file.starts_with(part) })
 }
 
-/// A line that names the place of an error of `file`, if that is in another file of the project.
-pub fn elsewhere(frames: &[Frame], file: &str) -> Option<String> {
-    let frame = frames.iter().find(|frame| !is_library(&frame.file))?;
-    let place = [Some(frame.file.clone()), frame.line.map(|line| line.to_string())];
-    let column = frame.column.map(|column| column.to_string());
-    let place: Vec<String> = place.into_iter().chain([column]).flatten().collect();
-    (!frame.file.ends_with(file)).then(|| format!("\nat {}", place.join(":")))
+/// The place to mend of an error of `file`: `own`, unless the error came up in another file of the project, whose place then ends
+/// the message.
+pub fn to_mend(
+    own: Option<(u32, Option<u32>)>,
+    frames: &[Frame],
+    file: &str,
+    message: &mut String,
+) -> Option<(u32, Option<u32>)> {
+    match frames.iter().find(|frame| !is_library(&frame.file)).filter(|frame| !frame.file.ends_with(file)) {
+        Some(frame) => {
+            let numbers = [frame.line, frame.column].into_iter().flatten().map(|number| format!(":{number}"));
+            message.extend(["\nat ", &frame.file].map(str::to_owned).into_iter().chain(numbers));
+            None
+        }
+        None => own,
+    }
 }
 
 /// How many frames are told: those of the project; where there is none, the first.

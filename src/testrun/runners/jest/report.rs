@@ -19,6 +19,7 @@ struct JestEvent {
     success: bool,
     errors: Vec<String>,
     goes_on: bool,
+    snapshots: u64,
     options: Vec<String>,
     held: Vec<String>,
 }
@@ -100,6 +101,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
                 collector.results.ended = true;
                 collector.results.passed = Some(event.success);
                 collector.results.is_cut_short = event.goes_on;
+                collector.results.snapshots = event.snapshots;
                 planned = event.files;
                 for message in &event.errors {
                     collector.run_error(None, message, Vec::new());
@@ -261,17 +263,23 @@ fn file_error(collector: &mut ResultCollector<'_>, file: &JestEvent) {
         None => own(body),
     };
     let base = file.file.rsplit('/').next().unwrap_or_default();
-    // Babel writes the place as `(1:27)`.
-    let babel = || {
-        let (_, rest) = text.split_once(base)?;
-        let (place, _) = rest[rest.find('(')? + 1..].split_once(')')?;
-        let (line, column) = place.split_once(':')?;
-        Some((line.parse().ok()?, column.parse::<u32>().ok()?.checked_add(1)))
-    };
-    let (line, column) = stack::place_in(&text, base).or_else(babel).unzip();
-    let message = message + &stack::elsewhere(&stack::of_v8(&text).1, base).unwrap_or_default();
+    let mut frames = stack::of_v8(&text).1;
+    frames.splice(..0, babel(&text));
+    let own = frames.iter().find(|frame| frame.file.ends_with(base)).and_then(|own| Some((own.line?, own.column)));
+    let own = own.or_else(|| stack::place_in(&text, base));
+    let mut message = message;
+    let (line, column) = stack::to_mend(own, &frames, base, &mut message).unzip();
     let phase = if file.tests.is_empty() { Phase::Collect } else { Phase::Hook };
     collector.file_error(&file.file, phase, &message, line, column.flatten());
+}
+
+/// The place that Babel names: `SyntaxError: /p/a.js: Unexpected token (1:26)`, whose columns count from 0.
+fn babel(text: &str) -> Option<Frame> {
+    let line = text.lines().find_map(|line| line.trim_start().strip_prefix("SyntaxError: "))?;
+    let (file, said) = line.split_once(": ")?;
+    let (line, column) = said.strip_suffix(')')?.rsplit_once('(')?.1.split_once(':')?;
+    let column = column.parse::<u32>().ok()?.checked_add(1);
+    Some(Frame { file: file.to_owned(), line: line.parse().ok(), column, function: None })
 }
 
 #[cfg(test)]
@@ -295,6 +303,28 @@ mod tests {
         let expected = expected
             .map(|(class, message, file, line)| (class.to_owned(), message.to_owned(), file.to_owned(), Some(line)));
         assert_eq!(told.collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_loaded_because_of_another_names_the_place_there() {
+        let of = |message: &str| {
+            let mut collector = ResultCollector::new("/p");
+            file_error(
+                &mut collector,
+                &JestEvent { file: "a.test.js".into(), message: message.into(), ..JestEvent::default() },
+            );
+            let error = collector.results.file_errors.remove(0);
+            (error.message.lines().last().map(str::to_owned), error.line, error.column)
+        };
+        let told = |name: &str, from: &str| {
+            format!(
+                "  ● Test suite failed to run\n\n    Jest encountered an unexpected token\n\n    Details:\n\n    SyntaxError: \
+                 /p/{name}: Unexpected token (2:13)\n\n    > 2 | x\n\n      at p (node_modules/x/lib.js:1:1)\n{from}"
+            )
+        };
+        let from = "      at Object.<anonymous> (a.test.js:1:18)\n";
+        assert_eq!(of(&told("lib.js", from)), (Some("at lib.js:2:14".to_owned()), None, None));
+        assert_eq!(of(&told("a.test.js", "")), (Some("> 2 | x".to_owned()), Some(2), Some(14)));
     }
 
     #[test]

@@ -8,7 +8,7 @@
 //   {"ev":"file","file","tests",...}          the file has ended, with all of its tests
 //   {"ev":"left_out","options"}               what the project's configuration leaves out
 //   {"ev":"takes","options"}                  which files it takes for those of tests
-//   {"ev":"end","success","files","errors","goes_on"}   the tests have ended; errors belong to no file
+//   {"ev":"end","success","files","errors","snapshots","goes_on"}   the tests have ended; errors belong to no file
 //   {"ev":"held","held"}                      some time after that the process still lives: what keeps it from ending
 //   {"ev":"over"}                             Jest itself is through, its tear-down too; comes only if it goes on
 const fs = require('fs')
@@ -154,6 +154,8 @@ module.exports = class {
       success: results.numFailedTests === 0 && results.numRuntimeErrorTestSuites === 0 && !results.wasInterrupted,
       files: results.numTotalTestSuites,
       errors: error ? [shown(error.message) ?? 'undefined'] : [],
+      // Those that were written since there was none.
+      snapshots: results.snapshot?.added,
       goes_on: goesOn || undefined,
     })
   }

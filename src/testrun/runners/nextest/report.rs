@@ -9,7 +9,7 @@ use crate::testrun::prelude::*;
 /// Reads the XML, and stderr for what is not in it.
 pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
     let mut collector = ResultCollector::new(sources.root);
-    let (begun, ended) = junit::cases(sources.report, bound, |element| add(&mut collector, &element));
+    let (begun, ended) = junit::cases(sources.report, bound, |element| add(&mut collector, element));
     (collector.results.begun, collector.results.ended) = (begun, ended);
     let stderr = String::from_utf8_lossy(sources.stderr);
     collector.results.build_failed = rust_text::compile_errors(&mut collector, &stderr);
@@ -86,7 +86,8 @@ fn status_line(line: &str) -> Option<(&str, Option<f64>, String)> {
     (known && is_last).then(|| (word, seconds, id.trim().to_owned()))
 }
 
-fn add(collector: &mut ResultCollector<'_>, element: &junit::JunitCase) {
+fn add(collector: &mut ResultCollector<'_>, element: junit::JunitCase) {
+    let (out, err) = (element.out.text(), element.err.text());
     // The class is the binary's id; together with the name it is what nextest itself calls the test.
     let fault = element.faults.first();
     let state = match fault {
@@ -94,7 +95,7 @@ fn add(collector: &mut ResultCollector<'_>, element: &junit::JunitCase) {
         Some(fault) if fault.kind == "test abort" => State::Crashed,
         Some(_) => State::Failed,
         None if element.skipped.is_some() => State::Skipped,
-        None if is_cut_off(&element.out) => State::Crashed,
+        None if is_cut_off(&out) => State::Crashed,
         None => State::Passed,
     };
     let (modules, name) = element.name.rsplit_once("::").unwrap_or(("", &element.name));
@@ -108,16 +109,16 @@ fn add(collector: &mut ResultCollector<'_>, element: &junit::JunitCase) {
         case.errors.push(collector.error(None, "the process ended with success before the test did"));
     }
     if let Some(fault) = fault {
-        let (section, out) = own_output(&element.out);
-        let message = [element.err.as_str(), section].concat();
+        let (section, out) = own_output(&out);
+        let message = [err.as_str(), section].concat();
         let of_panic = message.contains(" panicked at ") || message.contains("note: test did not panic");
         let (error, err) = if of_panic {
             let (error, _) = rust_text::failure(collector, &message);
-            (error, element.err.split("\nthread '").next().unwrap_or_default())
+            (error, err.split("\nthread '").next().unwrap_or_default())
         } else {
             let text = [fault.message.as_str(), fault.text.as_str(), fault.kind.as_str()];
             let text = text.into_iter().find(|text| !text.is_empty()).unwrap_or_default();
-            (collector.error(None, text), element.err.as_str())
+            (collector.error(None, text), err.as_str())
         };
         let err = if err.starts_with("thread '") || err.trim() == error.message { "" } else { err };
         case.errors.push(error);
@@ -140,4 +141,26 @@ fn own_output(out: &str) -> (&str, &str) {
     let own = if text.starts_with("test ") { "" } else { own };
     let section = text.split_once(" stdout ----\n").map_or("", |(_, rest)| rest);
     (section.split("\n\nfailures:").next().unwrap_or_default(), own)
+}
+
+#[cfg(test)]
+mod tests {
+    use pretty_assertions::assert_eq;
+
+    use super::*;
+
+    #[test]
+    fn a_test_that_prints_much_and_ends_its_process_with_success_has_not_passed() {
+        let of = |end: &str| {
+            let out = format!("\nrunning 1 test\n{}{end}", "a line that is printed\n".repeat(20_000));
+            let xml = format!(
+                "<testsuites><testsuite name=\"a\"><testcase name=\"b\" classname=\"a\"><system-out>{out}</system-out></testcase>\
+                 </testsuite></testsuites>"
+            );
+            let results = parse(&Sources { report: xml.as_bytes(), ..Sources::default() }, Bound::default());
+            results.tests[0].state
+        };
+        let told = "test b ... ok\n\ntest result: ok. 1 passed; 0 failed\n";
+        assert_eq!(["", told].map(of), [State::Crashed, State::Passed]);
+    }
 }

@@ -17,13 +17,15 @@ REPLAY_TEST_REPORT names: a process that dies leaves what was known until then.
     {"ev":"end","exit","held"}                      the run has ended; threads that keep the process from ending
 
 Under xdist the processes that run tests write nothing: their reports arrive in the one that controls them. Nor does one
-that a test has forked.
+that a test has forked. By SIGTERM runs are ended whose time is up: each process then writes to its stderr where it is.
 """
 
+import faulthandler
 import fnmatch
 import itertools
 import json
 import os
+import signal
 import sys
 import threading
 import traceback
@@ -360,6 +362,11 @@ class Observer:
             if self.compare is not None and call.excinfo.typename == "AssertionError":
                 report.replay_compare = self.compare
         self.compare = None
+
+
+# Here stderr is still the process's own: pytest replaces it later.
+faulthandler.register(signal.SIGTERM, file=os.dup(2), all_threads=False, chain=True)
+os.register_at_fork(after_in_child=lambda: faulthandler.unregister(signal.SIGTERM))
 
 
 def _measure_nothing(options):

@@ -128,7 +128,15 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
             _ => {}
         }
     }
-    if let Some((why, frames)) = python_text::fatal_error(&String::from_utf8_lossy(sources.stderr)) {
+    let stderr = String::from_utf8_lossy(sources.stderr);
+    // Of one whose tests had ended `held` tells more.
+    let ended_at = python_text::ended_at(&stderr).filter(|_| !reader.collector.results.ended);
+    for frames in
+        ended_at.filter(|frames| frames.iter().any(|frame| !stack::is_library(&frame.file))).collect::<Vec<_>>()
+    {
+        reader.collector.run_error(Some("asked to end"), "what ran then", frames);
+    }
+    if let Some((why, frames)) = python_text::fatal_error(&stderr) {
         reader.collector.run_error(Some("Fatal Python error"), why, frames);
     }
     reader.finish()
@@ -224,16 +232,18 @@ impl PytestReader<'_> {
         let place = stack::place_in(&event.message, &absolute)
             .or_else(|| stack::place_in(&event.message, file))
             .or_else(|| Some((event.line?, None)));
-        let (line, column) = place.unzip();
         // What it imports may be what is broken.
         let frame = |line: &str| {
             let (file, line) = line.split_once(": in ")?.0.rsplit_once(':')?;
             Some(Frame { file: file.to_owned(), line: line.parse().ok(), column: None, function: None })
         };
+        let mut message = last_error(&event.message);
         let traced = event.message.lines().take_while(|line| !line.starts_with("E "));
         let mut frames: Vec<Frame> = traced.filter_map(frame).collect();
+        // A file that cannot be parsed is no frame: its place stands in the error.
+        frames.extend(message.lines().next().and_then(python_text::frame));
         frames.reverse();
-        let message = last_error(&event.message) + &stack::elsewhere(&frames, file).unwrap_or_default();
+        let (line, column) = stack::to_mend(place, &frames, file, &mut message).unzip();
         self.collector.file_error(file, Phase::Collect, &message, line, column.flatten());
     }
 
@@ -383,6 +393,8 @@ mod tests {
             serde_json::json!({"ev": "init"}),
             serde_json::json!({"ev": "collect_error", "id": "b.py",
                 "message": "b.py:1: in <module>\n    import h\nh.py:7: in <module>\n    x\nE   NameError: x"}),
+            serde_json::json!({"ev": "collect_error", "id": "e.py",
+                "message": "e.py:1: in <module>\n    import h\nE     File \"/p/h.py\", line 9\nE   SyntaxError: x"}),
             serde_json::json!({"ev": "start", "id": "a.py::t", "file": "a.py", "line": 1}),
             serde_json::json!({"ev": "phase", "id": "a.py::t", "when": "call", "outcome": "failed",
                 "failure": {"message": "RuntimeError: r", "stack": place("a.py", 3)},
@@ -391,16 +403,20 @@ mod tests {
             serde_json::json!({"ev": "internal", "message": "SystemExit: 3", "stack": place("d.py", 9)}),
         ];
         let report = events.map(|event| event.to_string()).join("\n");
-        let stderr = b"Fatal Python error: Aborted\n\nCurrent thread 0x1 (most recent call first):\n  File \"e.py\", line 2 in f\n";
-        let sources = Sources { report: report.as_bytes(), stderr, ..Sources::default() };
+        let stderr = b"Fatal Python error: Aborted\n\nCurrent thread 0x1 (most recent call first):\n  File \"e.py\", line 2 in f\n\
+            Stack (most recent call first):\n  File \"/lib/python3/s.py\", line 1 in f\n\
+            Stack (most recent call first):\n  File \"/p/g.py\", line 4 in f\n";
+        let sources = Sources { report: report.as_bytes(), stderr, root: "/p", ..Sources::default() };
         let results = parse(&sources, Bound::default());
         let of = |message: &str, stack: &[Frame]| (message.to_owned(), stack[0].file.clone(), stack[0].line);
         let told: Vec<_> = results.failures[0].errors.iter().map(|error| of(&error.message, &error.stack)).collect();
         let at = |message: &str, file: &str, line: u32| (message.to_owned(), file.to_owned(), Some(line));
         assert_eq!(told, [at("RuntimeError: r", "a.py", 3), at("caused by ValueError: v", "c.py", 5)]);
         let told: Vec<_> = results.run_errors.iter().map(|error| of(&error.message, &error.stack)).collect();
-        assert_eq!(told, [at("SystemExit: 3", "d.py", 9), at("Aborted", "e.py", 2)]);
-        assert_eq!(results.file_errors[0].message, "NameError: x\nat h.py:7");
+        assert_eq!(told, [at("SystemExit: 3", "d.py", 9), at("what ran then", "g.py", 4), at("Aborted", "e.py", 2)]);
+        let told: Vec<_> = results.file_errors.iter().map(|error| (error.message.as_str(), error.line)).collect();
+        let syntax = "  File \"h.py\", line 9\nSyntaxError: x\nat h.py:9";
+        assert_eq!(told, [("NameError: x\nat h.py:7", None), (syntax, None)]);
     }
 
     #[test]

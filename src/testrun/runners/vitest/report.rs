@@ -27,6 +27,7 @@ struct VitestEvent {
     open: Vec<String>,
     options: Vec<String>,
     closes: bool,
+    snapshots: u64,
     planned: Vec<VitestPlanned>,
 }
 
@@ -129,6 +130,7 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
             }
             "end" => {
                 collector.results.ended = true;
+                collector.results.snapshots = event.snapshots;
                 collector.results.passed = Some(event.reason.as_deref() == Some("passed"));
                 // What `bail` keeps from beginning is not to blame for the end.
                 let is_stopped = event.reason.as_deref() == Some("interrupted");
@@ -278,8 +280,7 @@ fn file_errors(collector: &mut ResultCollector<'_>, event: &VitestEvent, phase: 
             Some(suite) => format!("{}: {}", suite.join(" > "), message(failure)),
             None => message(failure),
         };
-        text.extend(stack::elsewhere(&frames(failure), &event.file));
-        let (line, column) = found.unzip();
+        let (line, column) = stack::to_mend(found, &frames(failure), &event.file, &mut text).unzip();
         collector.file_error(&event.file, phase, &text, line, column.flatten());
     }
 }

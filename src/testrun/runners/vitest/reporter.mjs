@@ -10,7 +10,7 @@
 //   {"ev":"start","id"}                       a test begins
 //   {"ev":"test", ...}                        it has ended
 //   {"ev":"file_end","file","state","errors"} the file has ended; errors of suites' hooks name their suite
-//   {"ev":"end","reason","errors"}            the run has ended; errors belong to no test
+//   {"ev":"end","reason","errors","snapshots"} the run has ended; errors belong to no test; snapshots that are new
 //   {"ev":"failed","errors"}                  what Vitest fails by outside of that: a global set-up
 //   {"ev":"closed","errors"}                  it has been torn down
 import fs from 'node:fs'
@@ -59,6 +59,7 @@ export default class {
 
   onInit(vitest) {
     this.root = vitest.config?.root ?? process.cwd()
+    this.snapshot = vitest.snapshot
     const file = process.env.REPLAY_TEST_REPORT
     // What tests start is not to write there.
     delete process.env.REPLAY_TEST_REPORT
@@ -302,6 +303,7 @@ export default class {
       files: modules.length,
       open: open.slice(0, 100).map((module) => this.file(module)),
       errors: errors.slice(0, 20).map((error) => ({ ...this.error(error), type: error?.type })),
+      snapshots: this.snapshot?.summary?.added,
     })
   }
 }
