@@ -56,6 +56,7 @@ fn serve(config: Config, cli: &Cli) -> Result<ExitCode> {
     let door = Door::new(Session::new(service), stdin()?, Writer::to_descriptor(stdout()?)?, config.client_limits)?;
     let end = door.run(Some(signals.as_fd())).context("stdin cannot be served")?;
     let ended = server.services().commands.end_all();
+    server.services().memory.end();
     let why = if end == End::Served { "stdin has ended" } else { "stopped by a signal, or nobody reads any more" };
     tracing::debug!(ended, "{why}");
     if let Some(log) = &log {

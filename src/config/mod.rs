@@ -91,6 +91,8 @@ pub struct Config {
     pub memory_bytes: usize,
     /// What may be remembered of files between searches; 0 for nothing.
     pub search_memory_bytes: usize,
+    /// Where that is kept for later sessions, if it is.
+    pub search_cache: Option<PathBuf>,
     /// What is kept of what calls change.
     pub undo: UndoConfig,
     /// How calls are recorded and answered.
@@ -149,6 +151,13 @@ struct Meant {
     is_whole: bool,
     /// The hosts of the profile are, too.
     with_hosts: bool,
+}
+
+/// Where programs of this user keep what they can do without, and there a directory of ours: not that of `--cache`, which is another
+/// thing and may be the next to it.
+fn search_cache(world: &World) -> Option<PathBuf> {
+    let named = world.variable("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    Some(named.or_else(|| Some(world.home()?.join(".cache")))?.join("replay-search"))
 }
 
 fn reply_bytes(tokens: u64) -> usize {
@@ -242,6 +251,7 @@ impl Config {
             durability: if options.no_fsync { Durability::Kernel } else { Durability::Disk },
             memory_bytes: (memory - search_memory) as usize,
             search_memory_bytes: search_memory as usize,
+            search_cache: search_cache(&world).filter(|_| !options.no_search_cache),
             client_limits: client_limits(options),
             log_level: level_filter(options.log_level),
         })
