@@ -250,6 +250,8 @@ pub const MAX_LEARNED_TREES: usize = 8;
 pub const SEARCH_CACHE_PAUSE_SECS: u64 = 120;
 /// Most that all such files take, in bytes.
 pub const MAX_SEARCH_CACHES_BYTES: u64 = 1024 * 1024 * 1024;
+/// One that was begun so long ago, in seconds, is not finished any more.
+pub const STALE_SEARCH_CACHE_SECS: i64 = 3600;
 /// How often such a file is written anew with what no session asked for.
 pub const MAX_SEARCH_CACHE_AGE: u32 = 32;
 /// How far the clock may have been set since such a file was begun, in nanoseconds: much less than [`SETTLED_SECS`], and more than the

@@ -27,6 +27,7 @@ use super::patterns::Keys;
 use super::store::Packed;
 use crate::limits::{
     LIST_BUFFER_BYTES, MAX_SEARCH_CACHE_AGE, MAX_SEARCH_CACHES_BYTES, REMEMBERED_PATTERNS, SEARCH_CACHE_DRIFT_NANOS,
+    STALE_SEARCH_CACHE_SECS,
 };
 
 /// Where it is kept.
@@ -184,7 +185,8 @@ impl Place {
         files.sort();
         let mut all: u64 = files.iter().map(|(_, bytes, _)| bytes).sum();
         for (modified, bytes, name) in files {
-            let is_left_over = name.as_bytes().starts_with(UNFINISHED.as_bytes()) && modified < now - 3600;
+            let is_left_over =
+                name.as_bytes().starts_with(UNFINISHED.as_bytes()) && modified < now - STALE_SEARCH_CACHE_SECS;
             if is_left_over || all > MAX_SEARCH_CACHES_BYTES {
                 all -= bytes;
                 // Another may have been quicker.
