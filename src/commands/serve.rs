@@ -34,7 +34,8 @@ fn serve(config: Config, cli: &Cli) -> Result<ExitCode> {
     let mock = cli.mock.as_deref().map(|path| mock::beside(path, config.errors)).transpose()?;
     let recorder = cli.record.as_deref().map(|path| mock::recorder(path, &Redact::default())).transpose()?;
     let log = audit::open(&cli.audit)?.map(Arc::new);
-    let config = &hiding(config, log.as_deref()).beside(cli.mock.as_deref());
+    let search_cache = config::search_cache(&cli.options);
+    let config = &Config { search_cache, ..hiding(config, log.as_deref()).beside(cli.mock.as_deref()) };
     let ledger = Ledger::new(observers(log.as_ref()));
     let tracer = tracer(cli)?;
     let server = alone(config)?;

@@ -19,6 +19,9 @@ use crate::text::escape::hex;
 pub fn place(config: &Config, policy: &Policy, reach: &Reach) -> Option<Place> {
     let path = config.search_cache.as_ref().filter(|_| config.search_memory_bytes > 0)?;
     let opened = (|| {
+        // Nothing is made in an allowed directory either.
+        let above = path.ancestors().find(|above| std::fs::metadata(above).is_ok()).context("nothing is above it")?;
+        reach.keeps_apart("the search cache", above)?;
         let path = make_private(path)?;
         reach.keeps_apart("the search cache", &path)?;
         Ok::<_, anyhow::Error>(Place { dir: open_dir(&path)?, name: name(policy), identity: identity()? })

@@ -91,7 +91,7 @@ pub struct Config {
     pub memory_bytes: usize,
     /// What may be remembered of files between searches; 0 for nothing.
     pub search_memory_bytes: usize,
-    /// Where that is kept for later sessions, if it is.
+    /// Where that is kept for later sessions, which only a server over stdio does: see [`search_cache`].
     pub search_cache: Option<PathBuf>,
     /// What is kept of what calls change.
     pub undo: UndoConfig,
@@ -153,11 +153,13 @@ struct Meant {
     with_hosts: bool,
 }
 
-/// Where programs of this user keep what they can do without, and there a directory of ours: not that of `--cache`, which is another
-/// thing and may be the next to it.
-fn search_cache(world: &World) -> Option<PathBuf> {
+/// Where what searches remember is kept for later sessions, if it is to be: below the place where programs of this user keep what they
+/// can do without. `replay` there is what documentation calls the directory of `--cache`, so it is beside that.
+pub fn search_cache(options: &Options) -> Option<PathBuf> {
+    let world = World { here: PathBuf::new(), vars: std::env::vars_os().collect(), own: true };
     let named = world.variable("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
-    Some(named.or_else(|| Some(world.home()?.join(".cache")))?.join("replay-search"))
+    let caches = named.or_else(|| Some(world.home()?.join(".cache"))).filter(|_| !options.no_search_cache)?;
+    Some(caches.join("replay-search"))
 }
 
 fn reply_bytes(tokens: u64) -> usize {
@@ -251,7 +253,7 @@ impl Config {
             durability: if options.no_fsync { Durability::Kernel } else { Durability::Disk },
             memory_bytes: (memory - search_memory) as usize,
             search_memory_bytes: search_memory as usize,
-            search_cache: search_cache(&world).filter(|_| !options.no_search_cache),
+            search_cache: None,
             client_limits: client_limits(options),
             log_level: level_filter(options.log_level),
         })

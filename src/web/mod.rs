@@ -72,8 +72,6 @@ pub fn prepare(
     let address = cli.http.http.context("--http names no address")?;
     let HttpConfig { mut settings, tokens, tenant: mut limits, manager, .. } =
         HttpConfig::resolve(address, &cli.http, &cli.options)?;
-    // What one token's searches remember is none of another's, and a server over HTTP stays.
-    config.search_cache = None;
     let mut secrets = Secrets::open(&cli.http)?;
     config.hidden.extend(secrets.hidden());
     let own = |entry| Config::for_token(&cli.options, entry);
@@ -108,7 +106,6 @@ pub fn prepare(
             own.undo.allowed.clone_from(&config.undo.allowed);
             // The operator has said what all of it may take.
             own.search_memory_bytes = search_memory_bytes;
-            own.search_cache = None;
             let server = server_beside(&own, budget.account(), &mut pins)
                 .with_context(|| format!("the token `{}`", entry.name))?;
             tenants.push(tenant_of(entry, &server, &ledger, tracer.as_ref(), limits));

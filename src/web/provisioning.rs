@@ -102,7 +102,6 @@ impl Provisioning {
         config.undo.places = Some(self.undo_places.clone());
         // Those that come later have to have some as well; a restart shares it out anew.
         config.search_memory_bytes = self.search_memory_bytes / 2;
-        config.search_cache = None;
         let server = server_beside(&config, self.budget.account(), &mut self.pins)?;
         let apart = others.keeps_cache_apart(server.services());
         let admitted = apart.and_then(|()| self.check(&config, entry, &server, secrets));
