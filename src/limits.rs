@@ -246,6 +246,17 @@ pub const MAX_QUERY_TEXT_BYTES: usize = 1024;
 pub const MAX_QUERY_TRIGRAMS: usize = 256;
 /// Trees whose files wait for signatures.
 pub const MAX_LEARNED_TREES: usize = 8;
+/// How long the file of what searches remember is not written again, in seconds.
+pub const SEARCH_CACHE_PAUSE_SECS: u64 = 120;
+/// Most that all such files take, in bytes.
+pub const MAX_SEARCH_CACHES_BYTES: u64 = 1024 * 1024 * 1024;
+/// One that was begun so long ago, in seconds, is not finished any more.
+pub const STALE_SEARCH_CACHE_SECS: i64 = 3600;
+/// How often such a file is written anew with what no session asked for.
+pub const MAX_SEARCH_CACHE_AGE: u32 = 32;
+/// How far the clock may have been set since such a file was begun, in nanoseconds: much less than [`SETTLED_SECS`], and more than the
+/// error of looking at two clocks.
+pub const SEARCH_CACHE_DRIFT_NANOS: u64 = 10_000_000;
 /// How long nobody must have called before signatures are made, in milliseconds.
 pub const LEARNING_PAUSE_MS: u64 = 20;
 /// Longest pattern accepted, in bytes.

@@ -48,9 +48,10 @@ impl Server {
     /// [`NAMESPACES`], which are the words of its flag too.
     pub fn walled(tier: &'static str, dir: &Path) -> Self {
         let grant = format!("{}:rw", dir.display());
-        let args =
-            ["--mcp-server", "--allow", &grant, "--sandbox", tier, "--reply-tokens", "0"].map(str::to_owned).to_vec();
-        let how = format!("replay --mcp-server --allow DIR:rw --sandbox {tier} --reply-tokens 0");
+        let args = ["--mcp-server", "--allow", &grant, "--sandbox", tier, "--reply-tokens", "0", "--no-search-cache"]
+            .map(str::to_owned)
+            .to_vec();
+        let how = format!("replay --mcp-server --allow DIR:rw --sandbox {tier} --reply-tokens 0 --no-search-cache");
         Self { name: tier, how, program: env!("CARGO_BIN_EXE_replay").into(), args, programs_in: None }
     }
 

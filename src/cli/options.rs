@@ -244,6 +244,11 @@ pub struct Options {
     #[arg(long, global = true, help_heading = SERVER, value_name = "MIB", default_value_t = limits::DEFAULT_SEARCH_MEMORY_MIB,
         value_parser = SEARCH_MEMORY_MIB.parser(), hide_short_help = true)]
     pub search_memory_mib: u64,
+    /// Keep nothing of that for later sessions
+    ///
+    /// Otherwise it is kept in ~/.cache/replay-search, where no agent reaches it, and the first search of the next session reads less too.
+    #[arg(long, global = true, help_heading = SERVER, hide_short_help = true)]
+    pub no_search_cache: bool,
     /// Accept messages of at most so many bytes
     #[arg(long, global = true, help_heading = SERVER, value_name = "BYTES", default_value_t = limits::MAX_LINE_BYTES, hide_short_help = true)]
     pub max_line_bytes: usize,

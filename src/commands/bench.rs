@@ -241,7 +241,7 @@ struct Client {
 impl Client {
     fn start(tree: &Path) -> Result<Self> {
         let mut child = Command::new("/proc/self/exe")
-            .args(["--mcp-server", "--tools", "files", "--log-level", "off", "--allow-read"])
+            .args(["--mcp-server", "--tools", "files", "--log-level", "off", "--no-search-cache", "--allow-read"])
             .arg(tree)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

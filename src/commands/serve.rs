@@ -34,7 +34,8 @@ fn serve(config: Config, cli: &Cli) -> Result<ExitCode> {
     let mock = cli.mock.as_deref().map(|path| mock::beside(path, config.errors)).transpose()?;
     let recorder = cli.record.as_deref().map(|path| mock::recorder(path, &Redact::default())).transpose()?;
     let log = audit::open(&cli.audit)?.map(Arc::new);
-    let config = &hiding(config, log.as_deref()).beside(cli.mock.as_deref());
+    let search_cache = config::search_cache(&cli.options);
+    let config = &Config { search_cache, ..hiding(config, log.as_deref()).beside(cli.mock.as_deref()) };
     let ledger = Ledger::new(observers(log.as_ref()));
     let tracer = tracer(cli)?;
     let server = alone(config)?;
@@ -56,6 +57,7 @@ fn serve(config: Config, cli: &Cli) -> Result<ExitCode> {
     let door = Door::new(Session::new(service), stdin()?, Writer::to_descriptor(stdout()?)?, config.client_limits)?;
     let end = door.run(Some(signals.as_fd())).context("stdin cannot be served")?;
     let ended = server.services().commands.end_all();
+    server.services().memory.end();
     let why = if end == End::Served { "stdin has ended" } else { "stopped by a signal, or nobody reads any more" };
     tracing::debug!(ended, "{why}");
     if let Some(log) = &log {

@@ -45,12 +45,19 @@ pub fn wall_in(all: &[&Services], more: &[(BorrowedFd<'_>, bool)]) -> Option<u32
     let scratches = scratches.map(|scratch| (scratch.as_fd(), true));
     let journals = all.iter().filter_map(|services| services.journal.as_ref().ok());
     let journals = journals.map(|journal| (journal.store.handle(), true));
+    let caches = all.iter().filter_map(|services| services.memory.directory()).map(|dir| (dir, true));
     // Looked through for configuration, as the allowed directories are.
     let linked = all.iter().flat_map(|services| services.policy.linked());
     let linked = linked.filter(|linked| linked.writable).map(|linked| (linked.own.handle.as_fd(), false));
     let resolver = resolver.iter().map(|file| (file.as_fd(), false));
-    let reached: Vec<_> =
-        roots.chain(linked).chain(scratches).chain(journals).chain(resolver).chain(more.iter().copied()).collect();
+    let reached: Vec<_> = roots
+        .chain(linked)
+        .chain(scratches)
+        .chain(journals)
+        .chain(caches)
+        .chain(resolver)
+        .chain(more.iter().copied())
+        .collect();
     let held = hold_server(&reached);
     held.inspect_err(|fault| tracing::warn!("the server itself has no second wall: {fault}")).ok()
 }

@@ -3,6 +3,7 @@
 mod domain;
 mod launcher;
 pub mod linked_git;
+mod search_cache;
 mod undo;
 mod undo_stores;
 
@@ -75,19 +76,18 @@ pub fn server_beside(config: &Config, account: Account, pins: &mut Pins) -> Resu
         }
     }
     let registry = Registry::declared(&config.toolsets, read_only, commands.are_walled());
-    let memory = Memory::new(config.search_memory_bytes);
     let calls = calls(config, &commands.standing);
     let python = Sessions::new(config.max_python_sessions, config.python_idle_timeout, first_writable(&policy));
     let python = if config.has_python_spare { python } else { python.without_spare() };
     let writer = Writer::new(config.durability);
-    let services = Services {
+    let mut services = Services {
         account,
         reply_bytes: config.reply_bytes,
         shown_output_bytes: config.shown_output_bytes,
         policy,
         journal,
         writer,
-        memory,
+        memory: Memory::off(),
         python,
         commands,
         calls,
@@ -98,6 +98,7 @@ pub fn server_beside(config: &Config, account: Account, pins: &mut Pins) -> Resu
     let reach = secrets::Reach::of(std::iter::once(&services), system);
     config.sandbox.secret_files.iter().try_for_each(|file| reach.keeps_apart("--credential", file))?;
     reach.keeps_cache_apart(&services)?;
+    services.memory = Memory::new(config.search_memory_bytes, search_cache::place(config, &services.policy, &reach));
     let logs = !config.sandbox.rules.is_empty() && services.commands.launcher.is_some();
     config.net_log.iter().filter(|_| logs).try_for_each(|path| reach.keeps_apart("--net-log", path))?;
     Ok(Server::new(registry, services, config.errors))

@@ -147,7 +147,7 @@ fn mount(path: &Path) -> Result<(u64, u64)> {
 }
 
 /// Makes a directory that is this user's alone, if there is none; its true path.
-fn make_private(path: &Path) -> Result<PathBuf> {
+pub(super) fn make_private(path: &Path) -> Result<PathBuf> {
     let shown = path.display();
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path).with_context(|| format!("making `{shown}`"))?;
     private(path)

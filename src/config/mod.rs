@@ -93,6 +93,8 @@ pub struct Config {
     pub memory_bytes: usize,
     /// What may be remembered of files between searches; 0 for nothing.
     pub search_memory_bytes: usize,
+    /// Where that is kept for later sessions, which only a server over stdio does: see [`search_cache`].
+    pub search_cache: Option<PathBuf>,
     /// What is kept of what calls change.
     pub undo: UndoConfig,
     /// How calls are recorded and answered.
@@ -151,6 +153,15 @@ struct Meant {
     is_whole: bool,
     /// The hosts of the profile are, too.
     with_hosts: bool,
+}
+
+/// Where what searches remember is kept for later sessions, if it is to be: below the place where programs of this user keep what they
+/// can do without. `replay` there is what documentation calls the directory of `--cache`, so it is beside that.
+pub fn search_cache(options: &Options) -> Option<PathBuf> {
+    let world = World { here: PathBuf::new(), vars: std::env::vars_os().collect(), own: true };
+    let named = world.variable("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    let caches = named.or_else(|| Some(world.home()?.join(".cache"))).filter(|_| !options.no_search_cache)?;
+    Some(caches.join("replay-search"))
 }
 
 fn reply_bytes(tokens: u64) -> usize {
@@ -247,6 +258,7 @@ impl Config {
             durability: if options.no_fsync { Durability::Kernel } else { Durability::Disk },
             memory_bytes: (memory - search_memory) as usize,
             search_memory_bytes: search_memory as usize,
+            search_cache: None,
             client_limits: client_limits(options),
             log_level: level_filter(options.log_level),
         })

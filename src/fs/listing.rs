@@ -30,6 +30,25 @@ struct Slot {
     below: bool,
 }
 
+const KINDS: [Kind; 7] =
+    [Kind::File, Kind::Directory, Kind::Symlink, Kind::Fifo, Kind::Socket, Kind::Device, Kind::Unknown];
+
+impl Slot {
+    /// `None` if what it says of `names` is no name.
+    fn unpack(packed: &[u8; size_of::<Self>()], names: &[u8]) -> Option<Self> {
+        let [inode @ .., _, _, _, _, _, _, _, _] = *packed;
+        let [_, _, _, _, _, _, _, _, s0, s1, s2, s3, l0, l1, kind, below] = *packed;
+        let (start, length) = (u32::from_le_bytes([s0, s1, s2, s3]), u16::from_le_bytes([l0, l1]));
+        let kind = *KINDS.iter().find(|known| **known as u8 == kind)?;
+        let rest = names.get(start as usize..)?;
+        let (name, after) = rest.split_at_checked(length.into())?;
+        let is_name = !matches!(name, b"" | b"." | b"..") && memchr::memchr2(b'/', 0, name).is_none();
+        let is_whole = below == 0 || kind == Kind::Directory && after.first() == Some(&b'/');
+        let inode = u64::from_le_bytes(inode);
+        (is_name && is_whole).then_some(Self { inode, start, length, kind, below: below != 0 })
+    }
+}
+
 /// A place of a [`Listing`].
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Listed<'a> {
@@ -84,6 +103,30 @@ impl Listing {
     /// What it takes, in bytes.
     pub fn bytes(&self) -> usize {
         size_of::<Self>() + self.names.capacity() + self.slots.capacity() * size_of::<Slot>()
+    }
+
+    /// Adds it to bytes that [`Listing::unpack`] reads.
+    pub fn pack(&self, out: &mut Vec<u8>) {
+        for number in [self.slots.len() as u64, self.names.len() as u64, u64::from(self.has_unknown)] {
+            out.extend_from_slice(&number.to_le_bytes());
+        }
+        for slot in &self.slots {
+            out.extend_from_slice(&slot.inode.to_le_bytes());
+            out.extend_from_slice(&slot.start.to_le_bytes());
+            out.extend_from_slice(&slot.length.to_le_bytes());
+            out.extend_from_slice(&[slot.kind as u8, u8::from(slot.below)]);
+        }
+        out.extend_from_slice(&self.names);
+    }
+
+    /// Takes a listing from the front of `bytes`; `None` if that is not one of names in a directory.
+    pub fn unpack(bytes: &mut &[u8]) -> Option<Self> {
+        let mut number = || usize::try_from(u64::from_le_bytes(bytes.split_off(..8)?.try_into().ok()?)).ok();
+        let (count, length, has_unknown) = (number()?, number()?, number()? != 0);
+        let packed = bytes.split_off(..count.checked_mul(size_of::<Slot>())?)?;
+        let names = bytes.split_off(..length)?.to_vec();
+        let slots = packed.as_chunks::<{ size_of::<Slot>() }>().0.iter().map(|slot| Slot::unpack(slot, &names));
+        Some(Self { slots: slots.collect::<Option<_>>()?, names, has_unknown })
     }
 
     fn add(&mut self, name: &[u8], kind: Kind, inode: u64) -> Result<(), Errno> {

@@ -88,6 +88,7 @@ impl Server {
             .env_clear()
             .env("PATH", "/usr/local/bin:/usr/bin:/bin")
             .env("HOME", tree.root())
+            .env("XDG_CACHE_HOME", tree.state().join("cache"))
             .env("XDG_STATE_HOME", tree.state());
         command.env("LANG", "C.UTF-8").env("RUST_BACKTRACE", "1");
         command.envs(variables.iter().copied());

@@ -22,6 +22,7 @@
 //! | `mock` | servers from manifests and cassettes |
 //! | `python` | Python sessions |
 //! | `memory` | what many calls hold together, and who waits for it |
+//! | `search_cache` | what searches of one session leave for the next, and where they leave nothing |
 //! | `laws` | property tests over arbitrary input; their bodies are in `tests/laws`, which `fuzz/` shares |
 //! | `setup` | what a person does once: the entries of clients, the look at the machine |
 //! | `telemetry` | spans of requests, as a collector gets them |
@@ -57,6 +58,7 @@ mod python;
 mod readme;
 mod residents;
 mod schema;
+mod search_cache;
 mod setup;
 mod telemetry;
 mod testrun;

@@ -18,6 +18,9 @@ pub trait Clock: Send + Sync {
     fn running(&self) -> Duration;
     /// Whether the clock was set, or the machine slept, since this was last asked.
     fn was_set(&self) -> bool;
+    /// How far [`Clock::now`] is ahead of a clock that runs while the machine sleeps too and that nobody can set, in nanoseconds: the
+    /// same whenever it is asked, until somebody sets the one.
+    fn ahead(&self) -> i64;
 }
 
 /// `CLOCK_REALTIME`, by which Linux stamps files.
@@ -25,6 +28,8 @@ pub trait Clock: Send + Sync {
 pub struct SystemClock {
     timer: OwnedFd,
 }
+
+const AHEAD_LOOKS: u32 = 8;
 
 /// The year 2200, in seconds since 1970: the timer is not meant to end.
 const FAR: i64 = 7_258_118_400;
@@ -55,6 +60,21 @@ impl Clock for SystemClock {
     fn was_set(&self) -> bool {
         !matches!(read(&self.timer, &mut [0; 8]), Err(Errno::AGAIN))
     }
+
+    fn ahead(&self) -> i64 {
+        let nanos = |clock| {
+            let now = clock_gettime(clock);
+            now.tv_sec * 1_000_000_000 + now.tv_nsec
+        };
+        let look = |_| {
+            let before = nanos(ClockId::Boottime);
+            let now = nanos(ClockId::Realtime);
+            let took = nanos(ClockId::Boottime) - before;
+            (took, now - before - took / 2)
+        };
+        // Another thread may run between two looks, so the quickest counts.
+        (0..AHEAD_LOOKS).map(look).min().map_or(0, |(_, ahead)| ahead)
+    }
 }
 
 #[cfg(test)]
@@ -66,5 +86,6 @@ mod tests {
         let clock = SystemClock::new().unwrap();
         assert_eq!((clock.was_set(), clock.was_set()), (false, false));
         assert!(clock.now() > 1_700_000_000 && clock.running() > Duration::ZERO);
+        assert!((clock.ahead() - clock.ahead()).abs() < 1_000_000);
     }
 }

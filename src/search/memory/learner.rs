@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::process::setpriority_process;
 
@@ -17,7 +17,9 @@ use super::signature::Signer;
 use super::store::Notes;
 use crate::cancel::CancelToken;
 use crate::fs::{Entries, OpenDir, Order, Visitor, WalkEntry, WalkOptions, walk};
-use crate::limits::{LEARNING_PAUSE_MS, MAX_LEARNED_TREES, MAX_SIGNED_FILE_BYTES, MAX_WALK_DEPTH};
+use crate::limits::{
+    LEARNING_PAUSE_MS, MAX_LEARNED_TREES, MAX_SIGNED_FILE_BYTES, MAX_WALK_DEPTH, SEARCH_CACHE_PAUSE_SECS,
+};
 use crate::policy::{Checked, Kind, Read};
 
 /// The lowest priority (`setpriority(2)`).
@@ -34,6 +36,8 @@ pub(super) struct Learner {
 struct Shared {
     work: Mutex<VecDeque<Checked<Read>>>,
     changed: Condvar,
+    /// Whether something was learned that is in no file yet.
+    has_news: AtomicBool,
     calls: AtomicUsize,
     /// Whether a call ended since this was last cleared.
     stirred: AtomicBool,
@@ -80,18 +84,24 @@ impl Learner {
             *thread = Builder::new().name("signatures".into()).spawn(move || shared.run(&inner)).ok();
         }
     }
-}
 
-impl Drop for Learner {
-    fn drop(&mut self) {
+    /// Ends the thread. Whether something was learned that is in no file.
+    pub(super) fn end(&self) -> bool {
         self.shared.stop.cancel();
         // Under the lock, so that the thread is not between looking and waiting.
         drop(self.shared.lock());
         self.shared.changed.notify_all();
-        if let Some(thread) = self.thread.get_mut().unwrap_or_else(PoisonError::into_inner).take() {
+        if let Some(thread) = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take() {
             // A panic there has cost signatures, nothing else.
             let _ = thread.join();
         }
+        self.shared.has_news.swap(false, Ordering::Relaxed)
+    }
+}
+
+impl Drop for Learner {
+    fn drop(&mut self) {
+        self.end();
     }
 }
 
@@ -157,8 +167,21 @@ impl Shared {
     fn run(&self, inner: &Arc<Inner>) {
         // `None` is the calling thread (setpriority(2), "C library/kernel differences"). Refused, it learns all the same.
         let _ = setpriority_process(None, LOWEST);
-        while let Some(start) = self.next() {
+        let mut written = None;
+        while let Some(start) = self.next(inner, &mut written) {
+            self.has_news.store(true, Ordering::Relaxed);
             self.learn(inner, &start);
+        }
+    }
+
+    /// Writes the file for later sessions.
+    fn save(&self, inner: &Inner) {
+        self.has_news.store(false, Ordering::Relaxed);
+        let pause = || {
+            self.wait_until_quiet();
+        };
+        if let Err(error) = inner.save(pause) {
+            tracing::debug!("what searches remember is not kept for later sessions: {error}");
         }
     }
 
@@ -192,7 +215,9 @@ impl Shared {
         }
     }
 
-    fn next(&self) -> Option<Checked<Read>> {
+    /// The next tree. Meanwhile the file is written, if it was not `written` lately.
+    fn next(&self, inner: &Inner, written: &mut Option<Instant>) -> Option<Checked<Read>> {
+        let pause = Duration::from_secs(SEARCH_CACHE_PAUSE_SECS);
         let mut work = self.lock();
         loop {
             if self.stop.is_cancelled() {
@@ -201,7 +226,16 @@ impl Shared {
             if let Some(start) = work.pop_front() {
                 return Some(start);
             }
-            work = self.changed.wait(work).unwrap_or_else(PoisonError::into_inner);
+            work = if !self.has_news.load(Ordering::Relaxed) {
+                self.changed.wait(work).unwrap_or_else(PoisonError::into_inner)
+            } else if let Some(wait) = written.and_then(|written| pause.checked_sub(written.elapsed())) {
+                self.changed.wait_timeout(work, wait).unwrap_or_else(PoisonError::into_inner).0
+            } else {
+                drop(work);
+                self.save(inner);
+                *written = Some(Instant::now());
+                self.lock()
+            };
         }
     }
 }

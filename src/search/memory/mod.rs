@@ -23,11 +23,14 @@
 //!   the directory that a name leads to, never what the one above lists. Two things change entries without a stamp: the key of an
 //!   encrypted directory comes or goes, and a filesystem that keeps no kinds lets a mount answer for them; neither is remembered.
 //!
+//! What an earlier session found out holds as long as the clock was not set in between ([`cache`]).
+//!
 //! What is left: a pattern that would run out of its budget in a file that is left out no longer does; a clock set forward by an hour
 //! less than a minute before the start, while a program kept a dirty page mapped; a write whose bytes come more than a minute after it
 //! began, because somebody holds its source back (userfaultfd, a hung FUSE; no command inside the walls can); `EXT4_IOC_MOVE_EXT`,
 //! which leaves zeros in the donor without a stamp; and disks that are written to below the filesystem.
 
+mod cache;
 mod clock;
 mod learner;
 mod patterns;
@@ -39,14 +42,17 @@ mod store;
 mod tests;
 
 use std::fmt;
+use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+pub use cache::Place;
 pub use learner::Busy;
 pub use recall::{Recall, entries};
 pub use store::{Finding, Notes};
 
+use cache::Cache;
 use clock::{Clock, SystemClock};
 use learner::Learner;
 use patterns::Patterns;
@@ -66,6 +72,8 @@ pub struct Memory {
 
 struct Inner {
     store: Store,
+    /// What earlier sessions left, and where this one leaves what it knows.
+    cache: Cache,
     patterns: Mutex<Patterns>,
     clock: Box<dyn Clock>,
     watch: Mutex<Watch>,
@@ -86,10 +94,10 @@ struct Watch {
 }
 
 impl Memory {
-    /// A memory that keeps at most `cap_bytes`; none at 0, or where the clock cannot be watched.
-    pub fn new(cap_bytes: usize) -> Self {
+    /// A memory that keeps at most `cap_bytes`, and at `place` for later sessions; none at 0, or where the clock cannot be watched.
+    pub fn new(cap_bytes: usize, place: Option<Place>) -> Self {
         let clock = (cap_bytes > 0).then(SystemClock::new).and_then(Result::ok);
-        let inner = clock.map(|clock| Arc::new(Inner::new(cap_bytes, Box::new(clock))));
+        let inner = clock.map(|clock| Arc::new(Inner::new(cap_bytes, Box::new(clock), place)));
         Self { learner: Learner::default(), inner }
     }
 
@@ -123,6 +131,21 @@ impl Memory {
         }
     }
 
+    /// Where it is kept for later sessions.
+    pub fn directory(&self) -> Option<BorrowedFd<'_>> {
+        self.inner.as_ref()?.cache.directory()
+    }
+
+    /// Learns no more, and leaves what is known for later sessions.
+    pub fn end(&self) {
+        if self.learner.end()
+            && let Some(inner) = &self.inner
+            && let Err(error) = inner.save(|| ())
+        {
+            tracing::debug!("what searches remember is not kept for later sessions: {error}");
+        }
+    }
+
     /// What is kept, in bytes.
     pub fn bytes(&self) -> usize {
         self.inner.as_ref().map_or(0, |inner| inner.store.bytes() + inner.patterns().bytes())
@@ -130,9 +153,10 @@ impl Memory {
 }
 
 impl Inner {
-    fn new(cap_bytes: usize, clock: Box<dyn Clock>) -> Self {
+    fn new(cap_bytes: usize, clock: Box<dyn Clock>, place: Option<Place>) -> Self {
         Self {
             store: Store::new(cap_bytes),
+            cache: Cache::new(place),
             patterns: Mutex::default(),
             clock,
             watch: Mutex::default(),

@@ -16,7 +16,12 @@ struct Slot {
     /// Searches that set this bit now.
     pins: usize,
     used: u64,
+    /// The turn in which it got its pattern.
+    since: u64,
 }
+
+/// The patterns of the bits at one moment, each with the turn in which it got its bit.
+pub(super) type Keys = Vec<Option<(u64, Box<[u8]>)>>;
 
 impl Patterns {
     /// The bit of a pattern, taken until [`Patterns::unpin`]. `clear` takes bits out of all records. `None` if all bits are
@@ -27,7 +32,7 @@ impl Patterns {
         let at = match known.or_else(|| self.free()) {
             Some(at) => at,
             None if self.slots.len() < REMEMBERED_PATTERNS => {
-                self.slots.push(Slot { key: None, pins: 0, used: 0 });
+                self.slots.push(Slot { key: None, pins: 0, used: 0, since: 0 });
                 self.slots.len() - 1
             }
             None => {
@@ -36,7 +41,9 @@ impl Patterns {
             }
         };
         let slot = &mut self.slots[at];
-        slot.key.get_or_insert_with(|| key.into());
+        if slot.key.is_none() {
+            (slot.key, slot.since) = (Some(key.into()), self.turn);
+        }
         slot.pins += 1;
         slot.used = self.turn;
         u32::try_from(at).ok()
@@ -46,6 +53,19 @@ impl Patterns {
         if let Some(slot) = self.slots.get_mut(bit as usize) {
             slot.pins = slot.pins.saturating_sub(1);
         }
+    }
+
+    /// Takes the patterns of an earlier session, as long as there is none.
+    pub(super) fn adopt(&mut self, keys: Vec<Option<Box<[u8]>>>) {
+        if self.slots.is_empty() {
+            let slots = keys.into_iter().take(REMEMBERED_PATTERNS);
+            self.slots = slots.map(|key| Slot { key, pins: 0, used: 0, since: 0 }).collect();
+        }
+    }
+
+    /// Which pattern each bit stands for now.
+    pub(super) fn keys(&self) -> Keys {
+        self.slots.iter().map(|slot| Some((slot.since, slot.key.clone()?))).collect()
     }
 
     /// What the keys take, in bytes.

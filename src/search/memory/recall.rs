@@ -42,10 +42,18 @@ impl Recall {
         let can_learn = inner.watch_clock();
         // Before anything is found out, so that what a later clearing makes doubtful is refused.
         let epoch = inner.epoch.load(Ordering::SeqCst);
-        let bit = key.and_then(|key| inner.patterns().pin(key, |bits| inner.store.clear_bits(bits)));
+        // The timer that tells of a set clock runs since before.
+        if epoch == 0 {
+            inner.cache.look(inner.clock.ahead(), |keys| inner.patterns().adopt(keys));
+        }
+        let clear = |bits| {
+            inner.cache.forget_bits(bits);
+            inner.store.clear_bits(bits);
+        };
+        let bit = key.and_then(|key| inner.patterns().pin(key, clear));
         Self {
             bit,
-            query: if inner.store.bytes() == 0 { Query::Any } else { query() },
+            query: if inner.store.bytes() == 0 && !inner.cache.is_there() { Query::Any } else { query() },
             began: inner.clock.now(),
             can_learn,
             epoch,
@@ -69,6 +77,16 @@ impl Recall {
         let store = &self.inner.store;
         if let Some(known) = store.find(&version, self.search, || self.is_current()) {
             return Ok(known);
+        }
+        let (cache, key) = (&self.inner.cache, (version.device, version.inode));
+        if self.epoch == 0
+            && !store.holds(key)
+            && let Some(packed) = cache.read(key)
+        {
+            store.restore(packed, self.search, || cache.bits(), || self.is_current());
+            if let Some(known) = store.find(&version, self.search, || self.is_current()) {
+                return Ok(known);
+            }
         }
         let listing = dir.list()?;
         let is_settled = self.age_secs(&version) > SETTLED_SECS && listing.knows_kinds();

@@ -43,6 +43,18 @@ impl Signature {
     pub fn bytes(&self) -> usize {
         self.0.len() * 8
     }
+
+    /// Adds it to bytes that [`Signature::unpack`] reads, without their number, which is [`Signature::bytes`].
+    pub fn pack(&self, out: &mut Vec<u8>) {
+        self.0.iter().for_each(|word| out.extend_from_slice(&word.to_le_bytes()));
+    }
+
+    /// `None` if no signature has so many bytes.
+    pub fn unpack(bytes: &[u8]) -> Option<Self> {
+        let (words, rest) = bytes.as_chunks::<8>();
+        let is_table = words.is_empty() || words.len().is_power_of_two();
+        (is_table && rest.is_empty()).then(|| Self(words.iter().map(|word| u64::from_le_bytes(*word)).collect()))
+    }
 }
 
 /// Makes signatures, with a table of its own that it uses again.

@@ -5,6 +5,10 @@ use std::mem::size_of;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+mod packed;
+
+pub(super) use packed::Packed;
+
 use super::query::Query;
 use super::signature::Signature;
 use crate::fs::{Entries, Listing, Version};
@@ -29,6 +33,7 @@ struct Shard {
     full_in: u32,
 }
 
+#[derive(Clone)]
 struct Kept {
     version: Version,
     /// Whether the directory has these entries for as long as it has this version.
@@ -189,6 +194,10 @@ impl Store {
         self.bytes.load(Ordering::Relaxed)
     }
 
+    pub(super) fn cap_bytes(&self) -> usize {
+        self.cap_bytes
+    }
+
     /// The entries of a directory of this version, if they are certain. `is_current` is asked when nothing can be cleared
     /// meanwhile.
     pub(super) fn find(
@@ -227,22 +236,73 @@ impl Store {
             return Arc::clone(&kept.entries);
         }
         let old = shard.dirs.remove(&key);
-        let base = listing.bytes() + size_of::<Entries<Notes>>() + 2 * size_of::<((u64, u64), Kept)>();
-        let mut files = Files { bytes: base, is_kept: true, ..Files::default() };
+        let mut files = Files::default();
         if let Some(old) = old {
             let mut before = old.entries.notes.lock();
             files.take_over(&old.entries.listing, &mut before, &listing);
             self.bytes.fetch_sub(before.give_up(), Ordering::Relaxed);
         }
-        if !self.make_room(&mut shard, files.bytes, search, 1) {
-            return Arc::new(listing.into());
+        self.insert(&mut shard, (version, is_settled, listing, files), search)
+            .unwrap_or_else(|rest| Arc::new(rest.into()))
+    }
+
+    /// Takes in what an earlier session knew of a directory, if nothing is known of it. `bits` says which patterns' bits still stand
+    /// for them; it is asked under the lock that comes before bits are taken out of all records.
+    pub(super) fn restore(
+        &self,
+        mut packed: Packed,
+        search: u32,
+        bits: impl Fn() -> u64,
+        is_current: impl Fn() -> bool,
+    ) {
+        let mut shard = self.shard(packed.key());
+        if is_current() && !shard.dirs.contains_key(&packed.key()) {
+            packed.keep_bits(bits());
+            // Without room it is listed and read, as what nobody knew.
+            let _ = self.insert(&mut shard, packed.into_parts(), search);
+        }
+    }
+
+    /// Whether anything is known of a directory.
+    pub(super) fn holds(&self, key: (u64, u64)) -> bool {
+        self.shard(key).dirs.contains_key(&key)
+    }
+
+    /// Gives each directory, packed, with its key.
+    pub(super) fn each_packed<E>(&self, mut give: impl FnMut((u64, u64), &[u8]) -> Result<(), E>) -> Result<(), E> {
+        let mut bytes = Vec::new();
+        for shard in &self.shards {
+            let keys: Vec<_> = lock(shard).dirs.keys().copied().collect();
+            for key in keys {
+                bytes.clear();
+                let kept = lock(shard).dirs.get(&key).cloned();
+                if kept.is_some_and(|kept| kept.pack(&mut bytes)) {
+                    give(key, &bytes)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The listing comes back if there is no room for it.
+    fn insert(
+        &self,
+        shard: &mut Shard,
+        (version, is_settled, listing, mut files): (Version, bool, Listing, Files),
+        search: u32,
+    ) -> Result<Arc<Entries<Notes>>, Listing> {
+        files.bytes += listing.bytes() + size_of::<Entries<Notes>>() + 2 * size_of::<((u64, u64), Kept)>();
+        files.is_kept = true;
+        if !self.make_room(shard, files.bytes, search, 1) {
+            return Err(listing);
         }
         self.bytes.fetch_add(files.bytes, Ordering::Relaxed);
+        let key = (version.device, version.inode);
         let places = listing.places();
         let notes = Notes { key, places, used: AtomicU32::new(search), files: Mutex::new(files) };
         let entries = Arc::new(Entries { listing, notes });
         shard.dirs.insert(key, Kept { version, is_settled, entries: Arc::clone(&entries) });
-        entries
+        Ok(entries)
     }
 
     /// Makes a record, or adds to it; whether it is new. `bits` are those of the pattern that was looked for.

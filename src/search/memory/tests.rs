@@ -10,6 +10,8 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64};
 
 use pretty_assertions::assert_eq;
 
+mod cache;
+
 use super::*;
 use crate::cancel::CancelToken;
 use crate::fs::{Entries, Listing, OpenDir, OpenFile, Order, Version, Visitor, WalkEntry, WalkOptions, walk};
@@ -23,6 +25,8 @@ struct Ahead {
     seconds: AtomicI64,
     running: AtomicU64,
     set: AtomicBool,
+    /// What [`Clock::ahead`] says.
+    ahead: AtomicI64,
 }
 
 impl Clock for Arc<Ahead> {
@@ -37,6 +41,10 @@ impl Clock for Arc<Ahead> {
     fn was_set(&self) -> bool {
         self.set.swap(false, Ordering::SeqCst)
     }
+
+    fn ahead(&self) -> i64 {
+        self.ahead.load(Ordering::SeqCst)
+    }
 }
 
 struct Tree {
@@ -44,6 +52,8 @@ struct Tree {
     policy: Policy,
     memory: Memory,
     clock: Arc<Ahead>,
+    /// Where sessions leave what they know.
+    cache: tempfile::TempDir,
 }
 
 impl Tree {
@@ -53,9 +63,11 @@ impl Tree {
         let policy = Policy::open(&[grant], &[]).unwrap();
         let clock = Arc::new(Ahead::default());
         clock.seconds.store(120, Ordering::SeqCst);
-        let inner = Inner { any_filesystem, ..Inner::new(cap_bytes, Box::new(Arc::clone(&clock))) };
+        let cache = tempfile::tempdir().unwrap();
+        let place = cache::place(cache.path());
+        let inner = Inner { any_filesystem, ..Inner::new(cap_bytes, Box::new(Arc::clone(&clock)), Some(place)) };
         let memory = Memory { learner: Learner::default(), inner: Some(Arc::new(inner)) };
-        Self { dir, policy, memory, clock }
+        Self { dir, policy, memory, clock, cache }
     }
 
     fn at(&self, name: &str) -> PathBuf {
@@ -63,11 +75,14 @@ impl Tree {
     }
 
     fn hits(&self, pattern: &str) -> Hits {
+        self.hits_in(Some(self.policy.read(self.dir.path()).unwrap()), pattern)
+    }
+
+    fn hits_in(&self, directory: Option<Checked<Read>>, pattern: &str) -> Hits {
         let pattern = Pattern::new(pattern, Options::default()).unwrap();
         let cancel = CancelToken::new();
         let call =
             Call { policy: &self.policy, memory: &self.memory, cancel: &cancel, account: None, progress: &|_| () };
-        let directory = Some(self.policy.read(self.dir.path()).unwrap());
         let asked = Asked { directory, globs: None, exclude: &[], types: &[], respect_gitignore: false, room: None };
         let scope = Scope::new(&self.policy, asked).unwrap();
         let wanted = Wanted { mode: Mode::Lines, context: 0, multiline: false, most: 10_000, bytes: 1 << 20 };
@@ -378,8 +393,8 @@ fn the_cap_holds_and_what_is_off_remembers_nothing() {
     assert!(kept(0) < kept(2_000) && store.bytes() <= 64 * 1024, "{} {}", kept(0), kept(2_000));
     store.clear();
     assert_eq!(store.bytes(), 0);
-    assert!(Memory::off().recall(b"", || None).is_none() && Memory::new(0).recall(b"", || None).is_none());
-    assert!(Memory::new(1).recall(b"", || None).is_some());
+    assert!(Memory::off().recall(b"", || None).is_none() && Memory::new(0, None).recall(b"", || None).is_none());
+    assert!(Memory::new(1, None).recall(b"", || None).is_some());
 }
 
 /// Lets the clock that stamps files go on: two changes in one tick have one stamp, and the test's clock makes files look
@@ -482,7 +497,7 @@ fn change(root: &Path, dice: &mut Dice) {
 
 #[test]
 fn every_answer_is_that_of_a_fresh_search_while_others_change_the_files() {
-    let tree = Tree::new(true, 1 << 20);
+    let mut tree = Tree::new(true, 1 << 20);
     let root = tree.dir.path().to_owned();
     fs::create_dir(tree.at("x")).unwrap();
     fs::create_dir(tree.at("y")).unwrap();
@@ -509,6 +524,9 @@ fn every_answer_is_that_of_a_fresh_search_while_others_change_the_files() {
         if round % 7 == 0 {
             learner::learn_now(tree.memory.inner.as_ref().unwrap(), &tree.policy.read(&root).unwrap());
         }
+        if round % 5 == 0 {
+            tree.next_session();
+        }
         for _ in 0..2 {
             for word in WORDS {
                 assert_eq!(tree.search(word), tree.naive(word), "{word} in round {round}");
@@ -522,7 +540,7 @@ fn every_answer_is_that_of_a_fresh_search_while_others_change_the_files() {
 
 #[test]
 fn a_store_to_a_mapped_page_is_seen() {
-    let tree = Tree::new(false, 1 << 20);
+    let mut tree = Tree::new(false, 1 << 20);
     tree.write("a", "aaa\n");
     let file = OpenFile::of(&tree.policy.read(tree.at("a")).unwrap()).unwrap();
     tree.search("aaa");
@@ -557,6 +575,8 @@ fn a_store_to_a_mapped_page_is_seen() {
     assert_eq!((version(), tree.search("ccc")), (before, found.clone()));
     tell("flush");
     assert_eq!((tree.search("aaa"), tree.search("ddd"), tree.known()), (vec![], vec![], 1));
+    tree.next_session();
+    assert_eq!((tree.search("aaa"), tree.known()), (vec![], 1));
     tell("ddd");
     assert_eq!(tree.search("ddd"), found);
     drop(input);

@@ -1,0 +1,349 @@
+//! What is remembered, in a file for the next session.
+//!
+//! A record stays true as long as the clock does ([`super`]), whoever looks. So the file says when it was: the boot, and how far the
+//! clock was ahead of one that nobody can set. Another boot, or a clock that was set in between, and nothing of it is believed;
+//! the clock may be off by less than a record is older than what it is of. Not told is a clock that was set and set back to the very
+//! same time between two sessions. The file also says whose eyes it was made with (program, user, groups, capabilities), since what one
+//! may read another may not. Only a regular file of this user with no right for others is read, and each part has a checksum.
+//!
+//! A search reads the part of a directory when it has opened that directory, so the file decides nothing about where a search goes. It is
+//! never mapped, so whoever shortens it ends no server. A new one is written beside it and renamed over it: a server that has the old
+//! one open goes on with that.
+#![expect(clippy::disallowed_methods, reason = "a file of the operator's, in a directory that no agent reaches")]
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write as _};
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::unix::fs::FileExt as _;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir, fstat, openat, renameat, statat, unlinkat};
+use rustix::process::geteuid;
+use rustix::rand::{GetRandomFlags, getrandom};
+
+use super::Inner;
+use super::patterns::Keys;
+use super::store::Packed;
+use crate::limits::{
+    LIST_BUFFER_BYTES, MAX_SEARCH_CACHE_AGE, MAX_SEARCH_CACHES_BYTES, REMEMBERED_PATTERNS, SEARCH_CACHE_DRIFT_NANOS,
+    STALE_SEARCH_CACHE_SECS,
+};
+
+/// Where it is kept.
+#[derive(Debug)]
+pub struct Place {
+    /// A directory of this user's that no agent reaches.
+    pub dir: OwnedFd,
+    /// Name of the file, for these trees.
+    pub name: String,
+    /// A hash of the boot, and of all else that must be the same to believe it.
+    pub identity: [u8; 32],
+}
+
+/// The file of a memory.
+#[derive(Debug, Default)]
+pub(super) struct Cache {
+    place: Option<Place>,
+    /// What was there at the first search.
+    found: OnceLock<Option<Found>>,
+    /// The bits that still stand for the patterns of the file.
+    bits: AtomicU64,
+}
+
+/// A file that is believed.
+#[derive(Debug)]
+struct Found {
+    file: File,
+    inode: u64,
+    /// [`super::Clock::ahead`] when it was begun.
+    ahead: i64,
+    keys: Vec<Option<Box<[u8]>>>,
+    /// By device and inode number.
+    parts: Vec<Part>,
+}
+
+/// Where a directory stands in the file.
+#[derive(Debug, Clone, Copy)]
+struct Part {
+    key: (u64, u64),
+    at: u64,
+    bytes: u32,
+    checksum: u32,
+    /// Files that were written since it was last of use.
+    age: u32,
+}
+
+/// A new shape of the file, or a new way to search, is a new number.
+const MAGIC: [u8; 8] = *b"RPSRCH\x00\x01";
+/// The magic, the identity, how far the clock was ahead, where the table is, its bytes and its checksum.
+const HEAD_BYTES: usize = 64;
+const PART_BYTES: usize = 36;
+/// Begins the names of files that are being written.
+const UNFINISHED: &str = ".new-";
+
+impl Cache {
+    pub(super) fn new(place: Option<Place>) -> Self {
+        Self { place, ..Self::default() }
+    }
+
+    pub(super) fn directory(&self) -> Option<BorrowedFd<'_>> {
+        self.place.as_ref().map(|place| place.dir.as_fd())
+    }
+
+    /// Looks at the file, once. `adopt` is given its patterns, before anybody else can be.
+    pub(super) fn look(&self, ahead: i64, adopt: impl FnOnce(Vec<Option<Box<[u8]>>>)) {
+        self.found.get_or_init(|| {
+            let mut found = self.place.as_ref()?.open(ahead)?;
+            let keys = std::mem::take(&mut found.keys);
+            self.bits.store(bits_of(&keys), Ordering::SeqCst);
+            adopt(keys);
+            Some(found)
+        });
+    }
+
+    /// Patterns were given up, so that their bits stand for others. To be said before these are taken out of all records.
+    pub(super) fn forget_bits(&self, bits: u64) {
+        self.bits.fetch_and(!bits, Ordering::SeqCst);
+    }
+
+    pub(super) fn bits(&self) -> u64 {
+        self.bits.load(Ordering::SeqCst)
+    }
+
+    /// Whether there is something in it.
+    pub(super) fn is_there(&self) -> bool {
+        self.found.get().is_some_and(Option::is_some)
+    }
+
+    /// What it says of a directory.
+    pub(super) fn read(&self, key: (u64, u64)) -> Option<Packed> {
+        let found = self.found.get()?.as_ref()?;
+        let at = found.parts.binary_search_by_key(&key, |part| part.key).ok()?;
+        found.read(&found.parts[at])
+    }
+}
+
+impl Found {
+    fn read(&self, part: &Part) -> Option<Packed> {
+        let mut bytes = vec![0; part.bytes as usize];
+        self.file.read_exact_at(&mut bytes, part.at).ok()?;
+        if crc32fast::hash(&bytes) != part.checksum {
+            return None;
+        }
+        Packed::unpack(&bytes).filter(|packed| packed.key() == part.key)
+    }
+}
+
+impl Place {
+    /// The file, if it is this user's alone and of this boot, this program and this clock.
+    fn open(&self, ahead: i64) -> Option<Found> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = File::from(openat(&self.dir, &*self.name, flags, Mode::empty()).ok()?);
+        let stat = fstat(&file).ok()?;
+        let is_own = stat.st_uid == geteuid().as_raw() && stat.st_mode & 0o077 == 0 && stat.st_nlink == 1;
+        if !is_own || FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+            return None;
+        }
+        let mut head = [0; HEAD_BYTES];
+        file.read_exact_at(&mut head, 0).ok()?;
+        let mut rest = &head[..];
+        if rest.split_off(..8)? != MAGIC || rest.split_off(..32)? != self.identity {
+            return None;
+        }
+        let then = i64::from_le_bytes(array(&mut rest)?);
+        let (at, length) = (u64::from_le_bytes(array(&mut rest)?), u32::from_le_bytes(array(&mut rest)?));
+        if then.abs_diff(ahead) > SEARCH_CACHE_DRIFT_NANOS
+            || at.checked_add(length.into())? > stat.st_size.cast_unsigned()
+        {
+            return None;
+        }
+        let mut table = vec![0; length as usize];
+        file.read_exact_at(&mut table, at).ok()?;
+        if u32::from_le_bytes(array(&mut rest)?) != checksum(&head[..HEAD_BYTES - 4], &table) {
+            return None;
+        }
+        let (keys, parts) = unpack_table(&table)?;
+        let inside = |part: &Part| part.at.checked_add(part.bytes.into()).is_some_and(|end| end <= at);
+        parts.iter().all(inside).then_some(Found { file, inode: stat.st_ino, ahead: then, keys, parts })
+    }
+
+    /// Removes what was left over unfinished an hour ago, and the oldest of all files if they are too large together. Others write and
+    /// remove here too.
+    fn trim(&self, now: i64) -> io::Result<()> {
+        let (mut buffer, mut files) = (Vec::with_capacity(LIST_BUFFER_BYTES), Vec::new());
+        let dir = openat(&self.dir, ".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+        let mut entries = RawDir::new(&dir, buffer.spare_capacity_mut());
+        while let Some(entry) = entries.next() {
+            let name = entry?.file_name().to_owned();
+            if let Ok(stat) = statat(&self.dir, &name, AtFlags::SYMLINK_NOFOLLOW)
+                && FileType::from_raw_mode(stat.st_mode) != FileType::Directory
+            {
+                files.push((stat.st_mtime, stat.st_size.cast_unsigned(), name));
+            }
+        }
+        files.sort();
+        let mut all: u64 = files.iter().map(|(_, bytes, _)| bytes).sum();
+        for (modified, bytes, name) in files {
+            let is_left_over =
+                name.as_bytes().starts_with(UNFINISHED.as_bytes()) && modified < now - STALE_SEARCH_CACHE_SECS;
+            if is_left_over || all > MAX_SEARCH_CACHES_BYTES {
+                all -= bytes;
+                // Another may have been quicker.
+                let _ = unlinkat(&self.dir, &name, AtFlags::empty());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A file while it is written.
+struct Writing {
+    out: BufWriter<File>,
+    at: u64,
+    parts: Vec<Part>,
+}
+
+impl Writing {
+    fn add(&mut self, key: (u64, u64), bytes: &[u8], age: u32) -> io::Result<()> {
+        let (length, checksum) = (u32::try_from(bytes.len()).map_err(io::Error::other)?, crc32fast::hash(bytes));
+        self.out.write_all(bytes)?;
+        self.parts.push(Part { key, at: self.at, bytes: length, checksum, age });
+        self.at += u64::from(length);
+        Ok(())
+    }
+}
+
+impl Inner {
+    /// Writes the file anew: all that is known, and what the file of now says of directories that this session has not met. `pause` is
+    /// called between directories. Nothing is written while the clock cannot be told.
+    pub(super) fn save(&self, pause: impl Fn()) -> io::Result<()> {
+        let Some(place) = &self.cache.place else { return Ok(()) };
+        if !self.watch_clock() {
+            return Ok(());
+        }
+        let epoch = self.epoch.load(Ordering::SeqCst);
+        let before = self.patterns().keys();
+        let known = self.cache.found.get().and_then(Option::as_ref);
+        let known = known.filter(|_| epoch == 0);
+        let now = self.clock.ahead();
+        let mut random = [0; 8];
+        getrandom(&mut random[..], GetRandomFlags::empty())?;
+        let unfinished = format!("{UNFINISHED}{:016x}", u64::from_le_bytes(random));
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let file = File::from(openat(&place.dir, &*unfinished, flags, Mode::RUSR | Mode::WUSR)?);
+        let written = (|| {
+            let mut writing = Writing { out: BufWriter::new(file), at: HEAD_BYTES as u64, parts: Vec::new() };
+            writing.out.write_all(&[0; HEAD_BYTES])?;
+            self.store.each_packed(|key, bytes| {
+                pause();
+                writing.add(key, bytes, 0)
+            })?;
+            // Once the clock was set, only what was found out since is true.
+            if epoch == 0
+                && let Some(old) = place.open(known.map_or(now, |known| known.ahead))
+            {
+                let is_known = known.is_some_and(|known| known.inode == old.inode);
+                self.carry_over(&old, is_known, &mut writing, &pause)?;
+            }
+            let keys = lasting(before, &self.patterns().keys());
+            writing.parts.sort_unstable_by_key(|part| part.key);
+            let table = pack_table(&keys, &writing.parts)?;
+            writing.out.write_all(&table)?;
+            let mut head = [&MAGIC[..], &place.identity].concat();
+            head.extend_from_slice(&known.map_or(now, |known| known.ahead).to_le_bytes());
+            head.extend_from_slice(&writing.at.to_le_bytes());
+            head.extend_from_slice(&u32::try_from(table.len()).map_err(io::Error::other)?.to_le_bytes());
+            let checksum = checksum(&head, &table);
+            head.extend_from_slice(&checksum.to_le_bytes());
+            let file = writing.out.into_inner().map_err(io::IntoInnerError::into_error)?;
+            file.write_all_at(&head, 0)
+        })();
+        // What was found out before the clock was set is not of the time that the file would say.
+        let is_true = self.watch_clock() && self.epoch.load(Ordering::SeqCst) == epoch;
+        let placed = written.and_then(|()| match is_true {
+            true => Ok(renameat(&place.dir, &*unfinished, &place.dir, &*place.name)?),
+            false => Err(io::Error::other("the clock was set")),
+        });
+        if placed.is_err() {
+            let _ = unlinkat(&place.dir, &*unfinished, AtFlags::empty());
+        }
+        placed.and_then(|()| place.trim(self.clock.now()))
+    }
+
+    /// Adds what another file says of directories that are not there yet, as far as there is room. `is_known`: its bits stand for the
+    /// patterns that they stand for here, as far as they still do.
+    fn carry_over(&self, old: &Found, is_known: bool, writing: &mut Writing, pause: &impl Fn()) -> io::Result<()> {
+        let mut there: Vec<_> = writing.parts.iter().map(|part| part.key).collect();
+        there.sort_unstable();
+        let mut bytes = Vec::new();
+        for part in &old.parts {
+            let is_full = writing.at + u64::from(part.bytes) > self.store.cap_bytes() as u64;
+            if there.binary_search(&part.key).is_ok() || part.age >= MAX_SEARCH_CACHE_AGE || is_full {
+                continue;
+            }
+            pause();
+            let Some(mut packed) = old.read(part) else { continue };
+            packed.keep_bits(if is_known { self.cache.bits() } else { 0 });
+            bytes.clear();
+            packed.pack(&mut bytes);
+            writing.add(part.key, &bytes, part.age + 1)?;
+        }
+        Ok(())
+    }
+}
+
+fn bits_of(keys: &[Option<Box<[u8]>>]) -> u64 {
+    keys.iter().enumerate().fold(0, |bits, (at, key)| bits | u64::from(key.is_some()) << at)
+}
+
+/// Of the patterns that bits stood for, those that they have stood for all the time.
+fn lasting(before: Keys, now: &Keys) -> Vec<Option<Box<[u8]>>> {
+    let lasts =
+        |(at, key): (usize, Option<(u64, Box<[u8]>)>)| key.filter(|key| now.get(at) == Some(&Some(key.clone())));
+    before.into_iter().enumerate().map(|pair| Some(lasts(pair)?.1)).collect()
+}
+
+fn checksum(head: &[u8], table: &[u8]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(head);
+    hasher.update(table);
+    hasher.finalize()
+}
+
+fn array<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
+    bytes.split_off(..N)?.try_into().ok()
+}
+
+/// Patterns by their bits, each with its length in front, and all parts.
+fn pack_table(keys: &[Option<Box<[u8]>>], parts: &[Part]) -> io::Result<Vec<u8>> {
+    let mut table = vec![u8::try_from(keys.len()).map_err(io::Error::other)?];
+    for key in keys {
+        let length = key.as_ref().map_or(Ok(u32::MAX), |key| u32::try_from(key.len()).map_err(io::Error::other))?;
+        table.extend_from_slice(&length.to_le_bytes());
+        table.extend_from_slice(key.as_deref().unwrap_or_default());
+    }
+    for Part { key: (device, inode), at, bytes, checksum, age } in parts {
+        [device, inode, at].into_iter().for_each(|number| table.extend_from_slice(&number.to_le_bytes()));
+        [bytes, checksum, age].into_iter().for_each(|number| table.extend_from_slice(&number.to_le_bytes()));
+    }
+    Ok(table)
+}
+
+fn unpack_table(mut table: &[u8]) -> Option<(Vec<Option<Box<[u8]>>>, Vec<Part>)> {
+    let count = usize::from(*table.split_off_first()?);
+    let key = |_| match u32::from_le_bytes(array(&mut table)?) {
+        u32::MAX => Some(None),
+        length => Some(Some(table.split_off(..length as usize)?.into())),
+    };
+    let keys = (0..count).map(key).collect::<Option<Vec<_>>>()?;
+    let (parts, rest) = table.as_chunks::<PART_BYTES>();
+    let part = |mut bytes: &[u8]| {
+        let mut number = || Some(u64::from_le_bytes(array(&mut bytes)?));
+        let (key, at) = ((number()?, number()?), number()?);
+        let mut number = || Some(u32::from_le_bytes(array(&mut bytes)?));
+        Some(Part { key, at, bytes: number()?, checksum: number()?, age: number()? })
+    };
+    let parts = parts.iter().map(|bytes| part(bytes)).collect::<Option<Vec<_>>>()?;
+    (rest.is_empty() && keys.len() <= REMEMBERED_PATTERNS).then_some((keys, parts))
+}

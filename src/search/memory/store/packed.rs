@@ -1,0 +1,123 @@
+//! A directory and what is known of its files, as bytes for a later session.
+
+use super::{Files, Kept, Record, cost};
+use crate::fs::{Listing, Version};
+use crate::search::memory::signature::Signature;
+
+/// A directory as an earlier session knew it.
+pub struct Packed {
+    pub(super) version: Version,
+    pub(super) is_settled: bool,
+    pub(super) listing: Listing,
+    pub(super) records: Vec<Record>,
+    pub(super) signatures: Vec<Option<Signature>>,
+}
+
+/// Stands for no signature where the bytes of one are told.
+const NO_SIGNATURE: u64 = u64::MAX;
+
+fn number(bytes: &mut &[u8]) -> Option<u64> {
+    Some(u64::from_le_bytes(bytes.split_off(..8)?.try_into().ok()?))
+}
+
+fn put(out: &mut Vec<u8>, numbers: &[u64]) {
+    numbers.iter().for_each(|number| out.extend_from_slice(&number.to_le_bytes()));
+}
+
+impl Kept {
+    /// Adds it to `out`. `false`: nothing of it is worth keeping.
+    pub(super) fn pack(&self, out: &mut Vec<u8>) -> bool {
+        let files = self.entries.notes.lock();
+        if !self.is_settled && files.records.is_empty() {
+            return false;
+        }
+        pack(&self.version, self.is_settled, &self.entries.listing, (&files.records, &files.signatures), out);
+        true
+    }
+}
+
+impl Packed {
+    /// Adds it to `out`.
+    pub fn pack(&self, out: &mut Vec<u8>) {
+        pack(&self.version, self.is_settled, &self.listing, (&self.records, &self.signatures), out);
+    }
+
+    /// `None` if the bytes are something else.
+    pub fn unpack(mut bytes: &[u8]) -> Option<Self> {
+        let mut next = || number(&mut bytes);
+        let (device, inode, size) = (next()?, next()?, next()?);
+        let mut time = || Some((next()?.cast_signed(), u32::try_from(next()?).ok()?));
+        let (modified, changed) = (time()?, time()?);
+        let (is_settled, has_records, has_signatures) = (next()? != 0, next()? != 0, next()? != 0);
+        let listing = Listing::unpack(&mut bytes)?;
+        let places = listing.places();
+        let records = (0..if has_records { places } else { 0 }).map(|_| Record::unpack(&mut bytes));
+        let records = records.collect::<Option<_>>()?;
+        let signature = |_| match number(&mut bytes)? {
+            NO_SIGNATURE => Some(None),
+            length => Some(Some(Signature::unpack(bytes.split_off(..usize::try_from(length).ok()?)?)?)),
+        };
+        let signatures = (0..if has_signatures { places } else { 0 }).map(signature).collect::<Option<_>>()?;
+        let version = Version { device, inode, size, modified, changed };
+        bytes.is_empty().then_some(Self { version, is_settled, listing, records, signatures })
+    }
+
+    /// Device and inode number of the directory.
+    pub fn key(&self) -> (u64, u64) {
+        (self.version.device, self.version.inode)
+    }
+
+    /// Leaves of the patterns that files have no match for those of these bits.
+    pub fn keep_bits(&mut self, bits: u64) {
+        self.records.iter_mut().for_each(|record| record.absent &= bits);
+    }
+
+    /// What is known of its files, and what that takes beside the directory.
+    pub(super) fn into_parts(self) -> (Version, bool, Listing, Files) {
+        let signed: usize = self.signatures.iter().flatten().map(cost).sum();
+        let tables = size_of_val(&*self.records) + size_of_val(&*self.signatures);
+        let files =
+            Files { records: self.records, signatures: self.signatures, bytes: signed + tables, ..Files::default() };
+        (self.version, self.is_settled, self.listing, files)
+    }
+}
+
+fn pack(
+    version: &Version,
+    is_settled: bool,
+    listing: &Listing,
+    (records, signatures): (&[Record], &[Option<Signature>]),
+    out: &mut Vec<u8>,
+) {
+    let Version { device, inode, size, modified, changed } = *version;
+    put(out, &[device, inode, size]);
+    for (secs, nanos) in [modified, changed] {
+        put(out, &[secs.cast_unsigned(), nanos.into()]);
+    }
+    put(out, &[is_settled.into(), (!records.is_empty()).into(), (!signatures.is_empty()).into()]);
+    listing.pack(out);
+    for Record { inode, modified, changed, absent, size, is_binary } in records {
+        let flags = u64::from(*size) << 1 | u64::from(*is_binary);
+        put(out, &[*inode, modified.cast_unsigned(), changed.cast_unsigned(), *absent, flags]);
+    }
+    for signature in signatures {
+        put(out, &[signature.as_ref().map_or(NO_SIGNATURE, |signature| signature.bytes() as u64)]);
+        signature.iter().for_each(|signature| signature.pack(out));
+    }
+}
+
+impl Record {
+    fn unpack(bytes: &mut &[u8]) -> Option<Self> {
+        let mut next = || number(bytes);
+        let (inode, modified, changed) = (next()?, next()?.cast_signed(), next()?.cast_signed());
+        let (absent, flags) = (next()?, next()?);
+        Some(Self {
+            inode,
+            modified,
+            changed,
+            absent,
+            size: u32::try_from(flags >> 1).ok()?,
+            is_binary: flags & 1 == 1,
+        })
+    }
+}
