@@ -308,8 +308,8 @@ mod tests {
     fn every_key_says_what_it_means() {
         let keys: Vec<String> = profile_keys().into_iter().map(|(key, _)| key).collect();
         let all = properties::<Profile>().len() + properties::<Env>().len() + properties::<Limits>().len();
-        assert_eq!((keys.len(), all), (50, 50));
-        assert_eq!((keys[0].as_str(), keys[49].as_str()), ("read_only", "limits.undo_days"));
+        assert_eq!((keys.len(), all), (51, 51));
+        assert_eq!((keys[0].as_str(), keys[50].as_str()), ("read_only", "limits.undo_days"));
     }
 
     #[test]

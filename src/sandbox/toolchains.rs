@@ -262,7 +262,7 @@ pub const CARGO_HOME: &str = "CARGO_HOME";
 /// Where `cargo install` puts programs, since those of the operator are read-only.
 pub const CARGO_INSTALL_ROOT: &str = "CARGO_INSTALL_ROOT";
 /// Where Go has downloaded modules, all of which it reads without writing once they are unpacked.
-const GO_MODULES: &str = "GOMODCACHE";
+pub const GO_MODULES: &str = "GOMODCACHE";
 /// Makes cargo take what it has (`net.offline` of its configuration).
 const OFFLINE: &str = "CARGO_NET_OFFLINE";
 /// The names that cargo gives to the public registry, by version of cargo and of the protocol. Other registries may be

@@ -27,7 +27,7 @@ use super::subprojects::who_has;
 use super::tool::is_absent;
 use super::{failed_tests, ignored_files, runners, verdict};
 use crate::cancel::Bound;
-use crate::exec::{ExecError, Log, Outcome, Stage, place_of};
+use crate::exec::{Denied, ExecError, Log, Outcome, Stage, place_of};
 use crate::limits::{MAX_TEST_READ_SECS, TESTS_LINGER_SECS, TESTS_PROGRESS_BYTES};
 use crate::policy::{Checked, PolicyError, Read};
 use crate::text::escape::show_path;
@@ -224,9 +224,13 @@ fn told(
         context.history.remember(root, runner.id(), failed, cut);
     }
     report.log_uri = Some(log.uri.clone());
+    let lacks_network = status == TestStatus::BuildError && outcome.denied.contains(&Denied::Network);
     let hints = [
         hint(context, &report, request, selection, runner, ending.lingered),
         runner.hint(context, &report, has_own_harness),
+        lacks_network.then(|| runner.download(context)).flatten().map(|command| {
+            format!("where a module is missing, the operator has to run `{command}` outside; commands see at once what that downloads")
+        }),
         (cut_before.is_some() && report.status == TestStatus::Incomplete).then(|| {
             "what failed has passed now; run the tests without `rerunFailed`, for those that never ran".to_owned()
         }),

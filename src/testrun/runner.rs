@@ -172,6 +172,11 @@ pub trait Runner: ProjectTool {
         None
     }
 
+    /// What the operator runs so that commands, which have no network, see packages that a build lacks.
+    fn download(&self, _context: &RunContext<'_>) -> Option<&'static str> {
+        None
+    }
+
     /// The next step where the report has one to tell that only this runner knows.
     fn hint(&self, _context: &RunContext<'_>, _report: &TestReport, _has_own_harness: bool) -> Option<String> {
         None

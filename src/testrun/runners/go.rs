@@ -5,6 +5,7 @@ mod report;
 use std::path::PathBuf;
 
 use crate::limits::{MAX_LEFT_OUT, MAX_RUN_FAULTS, MAX_TEST_FILES};
+use crate::sandbox::toolchains::GO_MODULES;
 use crate::testrun::prelude::*;
 
 /// The tests of Go.
@@ -88,6 +89,10 @@ impl Runner for Go {
             targets.iter().copied().filter(|target| !has_run(evidence, target, results, &packages)).collect();
         // Of each by itself Go says nothing where there is a filter; that no test of all of them ran is known.
         if evidence.is_filtered && missed.len() < targets.len() { Vec::new() } else { missed }
+    }
+
+    fn download(&self, context: &RunContext<'_>) -> Option<&'static str> {
+        context.launcher.variable(GO_MODULES).map(|_| "go mod download")
     }
 
     /// By what the files of the package declare. Those with a build constraint may be no part of it.

@@ -28,6 +28,44 @@ fn go_server_with(tree: &Tree, flags: &str) -> Option<Server> {
     Some(started.opened(crate::schema::NEWEST_HANDSHAKE))
 }
 
+#[test]
+fn a_module_that_nobody_has_downloaded_has_a_next_step() {
+    let tree = Tree::new();
+    if Command::new("go").arg("version").output().is_err() {
+        return;
+    }
+    tree.dir("home/go/pkg/mod").file("work/m_test.go", "package m\n\nimport _ \"example.org/none\"\n");
+    tree.file("work/go.mod", "module example.com/m\n\ngo 1.19\n\nrequire example.org/none v1.0.0\n");
+    let (allow, home, path) = (format!("{}:rw", tree.text("work")), tree.text("home"), std::env::var("PATH").unwrap());
+    let line = [
+        env!("CARGO_BIN_EXE_replay"),
+        "--mcp-server",
+        "--allow",
+        &allow,
+        "--tools",
+        "tests",
+        "--sandbox",
+        "namespaces",
+    ];
+    let variables = [("PATH", path.as_str()), ("HOME", &home), ("GOFLAGS", "-mod=mod"), ("GOTOOLCHAIN", "local")];
+    let mut server = Server::start_program(&tree, &line, &variables).opened(crate::schema::NEWEST_HANDSHAKE);
+    let reply = server.call("run_tests", json!({}));
+    if reply.result()["structuredContent"].is_null() {
+        // This tier cannot be built here.
+        return;
+    }
+    assert_eq!(
+        (structured(&reply)["status"].as_str(), structured(&reply)["hint"].as_str()),
+        (
+            Some("build_error"),
+            Some(
+                "where a module is missing, the operator has to run `go mod download` outside; commands see at once what that downloads"
+            )
+        ),
+        "{reply:?}"
+    );
+}
+
 /// A module in which everything happens that can happen to a test.
 fn module(tree: &Tree) {
     let test = |package: &str, file: &str, head: &str, body: &str| {

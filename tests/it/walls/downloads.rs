@@ -10,7 +10,7 @@ use crate::tree::Tree;
 
 const CRATES: &str = "index.crates.io-1949cf8c6b5b557f";
 
-/// A server whose operator has a home with toolchains, outside; what changes there fails the test.
+/// A server whose operator has a home with toolchains, outside, which flags name as `{home}`; what changes there fails the test.
 fn with_home(setting: Setting, flags: &[&str]) -> Walls {
     let tree = laid_out(setting);
     let cargo = "outside/home/.cargo";
@@ -26,7 +26,9 @@ fn with_home(setting: Setting, flags: &[&str]) -> Walls {
     }
     let home = tree.text("outside/home");
     let path = format!("{home}/.cargo/bin:/usr/bin:/bin");
-    Walls::on(tree, setting, flags, &[("HOME", &home), ("PATH", &path)])
+    let flags: Vec<String> = flags.iter().map(|flag| flag.replace("{home}", &home)).collect();
+    let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+    Walls::on(tree, setting, &flags, &[("HOME", &home), ("PATH", &path)])
 }
 
 #[test]
@@ -66,6 +68,23 @@ fn cargo_has_its_directory_where_it_is_outside_and_writes_to_the_private_home() 
             walls.works("mkdir -p $CARGO_HOME/registry/src/x && echo unpacked > $CARGO_HOME/registry/src/x/lib.rs");
             assert_eq!(walls.works("cat ~/.cargo/registry/src/x/lib.rs"), "unpacked\n");
             walls.fails("echo x > $CARGO_HOME/bin/cargo");
+            walls.end();
+        });
+    }
+}
+
+#[test]
+fn cargo_has_no_such_directory_where_the_operator_says_otherwise() {
+    let said = [
+        (["--env", "CARGO_HOME=/tmp/c"], "/tmp/c"),
+        (["--system", "{home}/.cargo"], "none"),
+        (["--home", "read-only"], "none"),
+    ];
+    for (flags, expected) in said {
+        everywhere(|setting| {
+            let mut walls = with_home(setting, &flags);
+            let told = walls.works("echo ${CARGO_HOME-none} ${CARGO_INSTALL_ROOT-none}");
+            assert_eq!(told, format!("{expected} none\n"), "{setting:?} {flags:?}");
             walls.end();
         });
     }
