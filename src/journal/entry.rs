@@ -276,9 +276,9 @@ impl Entry {
         moved.filter_map(|(.., noted)| noted.after).chain(self.inside.keys().copied()).collect()
     }
 
-    /// Where a new directory stands in the place of one that is gone.
-    pub(super) fn remade(&self, roots: &[Id]) -> BTreeSet<Place> {
-        let (after, left) = (self.places(roots, |noted| noted.after), self.left());
+    /// Where a new directory stands in the place of one that is gone; `after` is where directories are when the entry ends.
+    pub(super) fn remade(&self, after: &HashMap<Id, Place>) -> BTreeSet<Place> {
+        let left = self.left();
         let remade = |(dir, name, noted): (Id, &Bytes, &Name)| {
             let (was, is) = noted.before.zip(noted.after)?;
             let is_other = was != is && self.is_dir(was) && self.is_dir(is) && self.is_new(is) && !left.contains(&was);
@@ -291,7 +291,7 @@ impl Entry {
     pub(super) fn changes(&self, roots: &[Id]) -> Vec<(Place, Change)> {
         let before = self.places(roots, |noted| noted.before);
         let after = self.places(roots, |noted| noted.after);
-        let (still, remade) = (self.left(), self.remade(roots));
+        let (still, remade) = (self.left(), self.remade(&after));
         let mut sources = HashMap::new();
         for (dir, name, noted) in self.all_names() {
             if let (Some(id), Some(dir)) = (noted.before, before.get(&dir))

@@ -88,7 +88,7 @@ impl Store {
         let before = entry.places(&self.root_ids, |noted| noted.before);
         let after = entry.places(&self.root_ids, |noted| noted.after);
         // A directory that was made anew is undone whole: what it held before can only come back with it.
-        let remade = entry.remade(&self.root_ids);
+        let remade = entry.remade(&after);
         let whole = |path: &Place| remade.iter().find(|above| path.is_at_or_below(above)).unwrap_or(path).clone();
         let paths: Vec<Place> = options.paths.iter().map(whole).collect();
         let selected = select(&entry, &survey, [&before, &after], &paths, options.except);
