@@ -33,7 +33,7 @@ def without_parents(text):
 
 
 def plain(names):
-    return sorted({re.split(r" [›>] |::| (?=\S+$)", name)[-1].strip() for name in names})
+    return sorted({re.split(r" [›>] |::", name)[-1].strip() for name in names})
 
 
 def round_of(client, project, environment):

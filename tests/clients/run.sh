@@ -104,6 +104,7 @@ if ! cmp -s "$here/runs/requirements.txt" "$runs/installed.txt"; then
 fi
 # Imports are looked for beside the script.
 cp "$here/checks.mjs" "$here/ts_client.mjs" "$here/ts_mock.mjs" "$here/ts_sessions.mjs" "$here/vitest.mjs" \
+    "$here/jest_reporter.mjs" \
     "$place/"
 
 walls=require
@@ -138,5 +139,6 @@ chromium=$(command -v chromium || command -v chromium-browser || command -v goog
 node "$browser/page.mjs" "$binary" "$walls" "$chromium" || failed=1
 node "$place/vitest.mjs" "$binary" "$walls" "$place/vitest3" 3.2.7 || failed=1
 node "$place/vitest.mjs" "$binary" "$walls" "$place/vitest5" 5.1.1 || failed=1
+node "$place/jest_reporter.mjs" "$here/../../src/testrun/runners/jest/reporter.cjs" "$place" || failed=1
 "$place/venv/bin/python" "$here/runs.py" "$binary" "$walls" "$runs" || failed=1
 exit "$failed"

@@ -55,6 +55,8 @@ class TestCase(unittest.TestCase):
         self.assertEqual(1, 1)
 """,
     "test_collect.py": "import no_such_module_at_all\n\n\ndef test_never():\n    pass\n",
+    "test_far.py": "import far\n\n\ndef test_never():\n    pass\n",
+    "far.py": "def near(a)\n    return a\n",
     "test_thread.py": """import threading
 
 
@@ -173,6 +175,8 @@ async def pytest(client: Client, work: pathlib.Path) -> None:
     leaves = await runs.run(testFiles=["test_leaves.py"])
     error = leaves["runErrors"][0]
     runs.says("tells who leaves at import", (error["message"], error["stack"][0]["line"]) == ("SystemExit: 3", 4), leaves)
+    far = (await runs.run(testFiles=["test_far.py"]))["fileErrors"][0]
+    runs.says("tells where another file is broken", (far.get("line"), far["message"].split("\n")[-1]) == (None, "at far.py:1"), far)
     held = await runs.run(testFiles=["test_held.py"])
     told = (held.get("status"), [error["message"] for error in held.get("runErrors", [])])
     runs.says("ends what lives on", told == ("timed_out", ["the thread `sleeper`"]), held)
@@ -181,6 +185,8 @@ async def pytest(client: Client, work: pathlib.Path) -> None:
     hang = await runs.run(testFiles=["test_hang.py"], timeout=8)
     unfinished = ["test_hang.py::test_spins"]
     runs.says("names what hangs", hang.get("status") == "timed_out" and hang.get("unfinished") == unfinished, hang)
+    place_of = hang["runErrors"][0]["stack"][0]
+    runs.says("tells where it hangs", (place_of["file"], place_of["line"] in (6, 7)) == ("test_hang.py", True), hang)
     (work / "pytest.ini").write_text("[pytest]\naddopts = -n2\n")
     spread = await runs.run(testFiles=["test_mixed.py", "test_good.py"])
     runs.says("counts with xdist", counts(spread, "passed", "failed", "errored", "skipped") == [4, 1, 1, 1], spread)
