@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_replay_global_optspecs
-    string join \n mcp-server mock= record= allow= allow-read= allow-write= sandbox-profile= protect= unprotect= freeze-sinks hide= git= ssh-sign sandbox= network= allow-network allow-net= deny-net= credential= for= net= net-log= isolation= shell= env= home= cache= cache-mib= git-identity= system= no-toolchains limit-processes= limit-file-bytes= limit-cpu-secs= limit-memory-bytes= limit-open-files= command-timeout-secs= max-command-timeout-secs= output-cap-bytes= max-commands= max-background-commands= background-output-bytes= undo= undo-mib= undo-days= undo-full= undo-skip= max-python-sessions= python-idle-timeout-secs= no-python-spare tools= errors= reply-tokens= no-fsync memory-mib= search-memory-mib= max-line-bytes= stall-timeout-secs= log-level= http= stdio token-file= tls-cert= tls-key= allow-origin= allow-host= max-connections= client-timeout-secs= max-sessions= session-idle-secs= rate-limit= rate-burst= max-calls= audit= audit-key= audit-previous= otlp-endpoint= h/help V/version
+    string join \n mcp-server mock= record= allow= allow-read= allow-write= sandbox-profile= protect= unprotect= freeze-sinks hide= git= ssh-sign sandbox= network= allow-network allow-net= deny-net= credential= for= net= net-log= isolation= shell= env= home= cache= cache-mib= git-identity= system= no-toolchains limit-processes= limit-file-bytes= limit-cpu-secs= limit-memory-bytes= limit-open-files= command-timeout-secs= max-command-timeout-secs= output-cap-bytes= max-commands= max-background-commands= background-output-bytes= undo= undo-mib= undo-days= undo-full= undo-skip= max-python-sessions= python-idle-timeout-secs= no-python-spare tools= errors= reply-tokens= no-fsync memory-mib= search-memory-mib= no-search-cache max-line-bytes= stall-timeout-secs= log-level= http= stdio token-file= tls-cert= tls-key= allow-origin= allow-host= max-connections= client-timeout-secs= max-sessions= session-idle-secs= rate-limit= rate-burst= max-calls= audit= audit-key= audit-previous= otlp-endpoint= h/help V/version
 end
 
 function __fish_replay_needs_command
@@ -131,6 +131,7 @@ complete -c replay -n "__fish_replay_needs_command" -l allow-network -d 'Give co
 complete -c replay -n "__fish_replay_needs_command" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_needs_command" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_needs_command" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_needs_command" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_needs_command" -l stdio -d 'Serve stdin and stdout as well'
 complete -c replay -n "__fish_replay_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_needs_command" -s V -l version -d 'Print version'
@@ -239,6 +240,7 @@ complete -c replay -n "__fish_replay_using_subcommand setup" -l allow-network -d
 complete -c replay -n "__fish_replay_using_subcommand setup" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand setup" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand setup" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand setup" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand setup" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand doctor" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand doctor" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
@@ -328,6 +330,7 @@ complete -c replay -n "__fish_replay_using_subcommand doctor" -l allow-network -
 complete -c replay -n "__fish_replay_using_subcommand doctor" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand doctor" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand doctor" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand doctor" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand call" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand call" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
@@ -417,6 +420,7 @@ complete -c replay -n "__fish_replay_using_subcommand call" -l allow-network -d 
 complete -c replay -n "__fish_replay_using_subcommand call" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand call" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand call" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand call" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand call" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand tools" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand tools" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
@@ -506,6 +510,7 @@ complete -c replay -n "__fish_replay_using_subcommand tools" -l allow-network -d
 complete -c replay -n "__fish_replay_using_subcommand tools" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand tools" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand tools" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand tools" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand tools" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand bench" -l tree -d 'The directory to search; nothing is written to it' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand bench" -l pattern -d 'The pattern to search for; take one that means the same to all programs' -r
@@ -597,6 +602,7 @@ complete -c replay -n "__fish_replay_using_subcommand bench" -l allow-network -d
 complete -c replay -n "__fish_replay_using_subcommand bench" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand bench" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand bench" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand bench" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand bench" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l tools-from -d 'Serve this manifest: YAML, or the answer to tools/list as JSON (.json)' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l preset -d 'Serve a built-in manifest; `replay mock presets` lists them' -r -f -a "evil\t''
@@ -708,6 +714,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -f -a "check" -d 'Say what is wrong with a manifest, with line and column; the exit status is 1 if something is'
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -f -a "init" -d 'Write a commented manifest to start from'
@@ -803,6 +810,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
@@ -891,6 +899,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
@@ -980,6 +989,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
@@ -1068,6 +1078,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l target -d 'The command of the server, for /bin/sh' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -s o -l output -d 'The cassette; an existing one is replaced' -r -F
@@ -1160,6 +1171,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
@@ -1248,6 +1260,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from help" -f -a "check" -d 'Say what is wrong with a manifest, with line and column; the exit status is 1 if something is'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from help" -f -a "init" -d 'Write a commented manifest to start from'
@@ -1343,6 +1356,7 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -f -a "record" -d 'Run a program and keep its calls as a new mock set'
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -f -a "test" -d 'Run a program and answer its calls from a mock set'
@@ -1440,6 +1454,7 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l path -d 'The directory of the mock sets' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l mock -d 'The mock set [default: the latest of the same command, or else the latest]' -r
@@ -1535,6 +1550,7 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l path -d 'The directory of the mock sets' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
@@ -1624,6 +1640,7 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l path -d 'The directory of the mock sets' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
@@ -1714,6 +1731,7 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l path -d 'The directory of the mock sets' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
@@ -1804,6 +1822,7 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from help" -f -a "record" -d 'Run a program and keep its calls as a new mock set'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from help" -f -a "test" -d 'Run a program and answer its calls from a mock set'
@@ -1898,6 +1917,7 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_se
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -f -a "explain" -d 'Print every rule that holds commands and its reason, limits, environment and gaps'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -f -a "probe" -d 'Attack the walls on this machine and print which held; the exit status is 1 if one did not'
@@ -1990,6 +2010,7 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
@@ -2078,6 +2099,7 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
@@ -2166,6 +2188,7 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from help" -f -a "explain" -d 'Print every rule that holds commands and its reason, limits, environment and gaps'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from help" -f -a "probe" -d 'Attack the walls on this machine and print which held; the exit status is 1 if one did not'
@@ -2259,6 +2282,7 @@ complete -c replay -n "__fish_replay_using_subcommand why" -l allow-network -d '
 complete -c replay -n "__fish_replay_using_subcommand why" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand why" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand why" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand why" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand why" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
@@ -2347,6 +2371,7 @@ complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -f -a "sets" -d 'List the sets of hosts, and the rules of each'
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -f -a "learn" -d 'Run a program that reaches everything, and print the rules that it needed; the exit status is the program\'s'
@@ -2438,6 +2463,7 @@ complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subco
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l out -d 'Write the rules to this file instead of stdout (`-`), where what the program writes is, too' -r -F
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
@@ -2527,6 +2553,7 @@ complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subco
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from help" -f -a "sets" -d 'List the sets of hosts, and the rules of each'
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from help" -f -a "learn" -d 'Run a program that reaches everything, and print the rules that it needed; the exit status is the program\'s'
@@ -2618,6 +2645,7 @@ complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -f -a "new" -d 'Print a new token, and the line for --token-file that holds its SHA-256'
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -f -a "list" -d 'List the tokens: whose, since when, for what'
@@ -2725,6 +2753,7 @@ complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l file -d 'The file of --token-file' -r -F
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
@@ -2814,6 +2843,7 @@ complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l file -d 'The file of --token-file' -r -F
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
@@ -2903,6 +2933,7 @@ complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l file -d 'The file of --token-file' -r -F
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
@@ -2992,6 +3023,7 @@ complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from help" -f -a "new" -d 'Print a new token, and the line for --token-file that holds its SHA-256'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from help" -f -a "list" -d 'List the tokens: whose, since when, for what'
@@ -3087,6 +3119,7 @@ complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_se
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -f -a "list" -d 'List the calls, newest first: number, time, tool, what changed; this is also what no subcommand does'
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -f -a "show" -d 'Print every file that a call changed'
@@ -3183,6 +3216,7 @@ complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l dir -d 'The directory in which agents changed files, or one in it' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l store -d 'The store, where there are several for the directory: its name, or its path' -r -f -a "(__fish_complete_directories)"
@@ -3273,6 +3307,7 @@ complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l dir -d 'The directory in which agents changed files, or one in it' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l store -d 'The store, where there are several for the directory: its name, or its path' -r -f -a "(__fish_complete_directories)"
@@ -3363,6 +3398,7 @@ complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l since -d 'Undo this call and all after it' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l path -d 'Only what is at or below this path, which begins at --dir; repeatable' -r -F
@@ -3458,6 +3494,7 @@ complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from help" -f -a "list" -d 'List the calls, newest first: number, time, tool, what changed; this is also what no subcommand does'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from help" -f -a "show" -d 'Print every file that a call changed'
@@ -3551,6 +3588,7 @@ complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -f -a "verify" -d 'Check that nobody changed, removed, added or moved a line; the exit status is 1 if somebody did'
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -f -a "show" -d 'Print the calls of a log as a table'
@@ -3644,6 +3682,7 @@ complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l tool -d 'Only calls of this tool' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l path -d 'Only calls that touched or asked for this path, or one below it' -r -F
@@ -3747,6 +3786,7 @@ complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from help" -f -a "verify" -d 'Check that nobody changed, removed, added or moved a line; the exit status is 1 if somebody did'
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from help" -f -a "show" -d 'Print the calls of a log as a table'
@@ -3840,6 +3880,7 @@ complete -c replay -n "__fish_replay_using_subcommand health" -l allow-network -
 complete -c replay -n "__fish_replay_using_subcommand health" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand health" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand health" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand health" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand health" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand generate" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand generate" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
@@ -3928,6 +3969,7 @@ complete -c replay -n "__fish_replay_using_subcommand generate" -l allow-network
 complete -c replay -n "__fish_replay_using_subcommand generate" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
 complete -c replay -n "__fish_replay_using_subcommand generate" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand generate" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand generate" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand generate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from setup doctor call tools bench mock calls sandbox why net token changes audit health generate help" -f -a "setup" -d 'Print the configuration that makes an MCP client start this server, or write it (--write)'
 complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from setup doctor call tools bench mock calls sandbox why net token changes audit health generate help" -f -a "doctor" -d 'Tell what this machine can do for a server, and what to run where something is missing'
