@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_replay_global_optspecs
-    string join \n mcp-server mock= record= allow= allow-read= allow-write= sandbox-profile= protect= unprotect= freeze-sinks hide= git= ssh-sign sandbox= network= allow-network allow-net= deny-net= credential= for= net= net-log= isolation= shell= env= home= cache= cache-mib= git-identity= system= no-toolchains no-toolchain-caches limit-processes= limit-file-bytes= limit-cpu-secs= limit-memory-bytes= limit-open-files= command-timeout-secs= max-command-timeout-secs= output-cap-bytes= max-commands= max-background-commands= background-output-bytes= undo= undo-mib= undo-days= undo-full= undo-skip= max-python-sessions= max-cell-secs= python-idle-timeout-secs= no-python-spare tools= errors= reply-tokens= no-fsync memory-mib= search-memory-mib= max-line-bytes= stall-timeout-secs= log-level= http= stdio token-file= tls-cert= tls-key= allow-origin= allow-host= max-connections= client-timeout-secs= max-sessions= session-idle-secs= rate-limit= rate-burst= max-calls= audit= audit-key= audit-previous= otlp-endpoint= h/help V/version
+    string join \n mcp-server mock= record= allow= allow-read= allow-write= sandbox-profile= protect= unprotect= freeze-sinks hide= git= ssh-sign sandbox= network= allow-network allow-net= deny-net= credential= for= net= net-log= isolation= shell= env= home= cache= cache-mib= git-identity= system= no-toolchains limit-processes= limit-file-bytes= limit-cpu-secs= limit-memory-bytes= limit-open-files= command-timeout-secs= max-command-timeout-secs= output-cap-bytes= max-commands= max-background-commands= background-output-bytes= undo= undo-mib= undo-days= undo-full= undo-skip= max-python-sessions= python-idle-timeout-secs= no-python-spare tools= errors= reply-tokens= no-fsync memory-mib= search-memory-mib= no-search-cache max-line-bytes= stall-timeout-secs= log-level= http= stdio token-file= tls-cert= tls-key= allow-origin= allow-host= max-connections= client-timeout-secs= max-sessions= session-idle-secs= rate-limit= rate-burst= max-calls= audit= audit-key= audit-previous= otlp-endpoint= h/help V/version
 end
 
 function __fish_replay_needs_command
@@ -75,10 +75,10 @@ complete -c replay -n "__fish_replay_needs_command" -l limit-memory-bytes -d 'Li
 complete -c replay -n "__fish_replay_needs_command" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_needs_command" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_needs_command" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_needs_command" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
+complete -c replay -n "__fish_replay_needs_command" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_needs_command" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_needs_command" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_needs_command" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
+complete -c replay -n "__fish_replay_needs_command" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
 complete -c replay -n "__fish_replay_needs_command" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_needs_command" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -87,7 +87,6 @@ complete -c replay -n "__fish_replay_needs_command" -l undo-full -d 'Choose what
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_needs_command" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_needs_command" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_needs_command" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_needs_command" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_needs_command" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -130,9 +129,9 @@ complete -c replay -n "__fish_replay_needs_command" -l freeze-sinks -d 'Keep wha
 complete -c replay -n "__fish_replay_needs_command" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_needs_command" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_needs_command" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
-complete -c replay -n "__fish_replay_needs_command" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_needs_command" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_needs_command" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_needs_command" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_needs_command" -l stdio -d 'Serve stdin and stdout as well'
 complete -c replay -n "__fish_replay_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_needs_command" -s V -l version -d 'Print version'
@@ -201,10 +200,10 @@ complete -c replay -n "__fish_replay_using_subcommand setup" -l limit-memory-byt
 complete -c replay -n "__fish_replay_using_subcommand setup" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand setup" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand setup" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand setup" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
+complete -c replay -n "__fish_replay_using_subcommand setup" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand setup" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand setup" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand setup" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand setup" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand setup" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand setup" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -213,7 +212,6 @@ complete -c replay -n "__fish_replay_using_subcommand setup" -l undo-full -d 'Ch
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand setup" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand setup" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand setup" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand setup" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand setup" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -240,9 +238,9 @@ complete -c replay -n "__fish_replay_using_subcommand setup" -l freeze-sinks -d 
 complete -c replay -n "__fish_replay_using_subcommand setup" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand setup" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand setup" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
-complete -c replay -n "__fish_replay_using_subcommand setup" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand setup" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand setup" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand setup" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand setup" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand doctor" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand doctor" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
@@ -293,10 +291,10 @@ complete -c replay -n "__fish_replay_using_subcommand doctor" -l limit-memory-by
 complete -c replay -n "__fish_replay_using_subcommand doctor" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand doctor" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand doctor" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand doctor" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand doctor" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand doctor" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand doctor" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand doctor" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand doctor" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -305,7 +303,6 @@ complete -c replay -n "__fish_replay_using_subcommand doctor" -l undo-full -d 'C
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand doctor" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand doctor" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand doctor" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand doctor" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand doctor" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -331,9 +328,9 @@ complete -c replay -n "__fish_replay_using_subcommand doctor" -l freeze-sinks -d
 complete -c replay -n "__fish_replay_using_subcommand doctor" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand doctor" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand doctor" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
-complete -c replay -n "__fish_replay_using_subcommand doctor" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand doctor" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand doctor" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand doctor" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand call" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand call" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
@@ -384,10 +381,10 @@ complete -c replay -n "__fish_replay_using_subcommand call" -l limit-memory-byte
 complete -c replay -n "__fish_replay_using_subcommand call" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand call" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
+complete -c replay -n "__fish_replay_using_subcommand call" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand call" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand call" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand call" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -396,7 +393,6 @@ complete -c replay -n "__fish_replay_using_subcommand call" -l undo-full -d 'Cho
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand call" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand call" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -422,9 +418,9 @@ complete -c replay -n "__fish_replay_using_subcommand call" -l freeze-sinks -d '
 complete -c replay -n "__fish_replay_using_subcommand call" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand call" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand call" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
-complete -c replay -n "__fish_replay_using_subcommand call" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand call" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand call" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand call" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand call" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand tools" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand tools" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
@@ -475,10 +471,10 @@ complete -c replay -n "__fish_replay_using_subcommand tools" -l limit-memory-byt
 complete -c replay -n "__fish_replay_using_subcommand tools" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand tools" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
+complete -c replay -n "__fish_replay_using_subcommand tools" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand tools" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand tools" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand tools" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -487,7 +483,6 @@ complete -c replay -n "__fish_replay_using_subcommand tools" -l undo-full -d 'Ch
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand tools" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand tools" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -513,9 +508,9 @@ complete -c replay -n "__fish_replay_using_subcommand tools" -l freeze-sinks -d 
 complete -c replay -n "__fish_replay_using_subcommand tools" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand tools" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand tools" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
-complete -c replay -n "__fish_replay_using_subcommand tools" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand tools" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand tools" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand tools" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand tools" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand bench" -l tree -d 'The directory to search; nothing is written to it' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand bench" -l pattern -d 'The pattern to search for; take one that means the same to all programs' -r
@@ -569,10 +564,10 @@ complete -c replay -n "__fish_replay_using_subcommand bench" -l limit-memory-byt
 complete -c replay -n "__fish_replay_using_subcommand bench" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand bench" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
+complete -c replay -n "__fish_replay_using_subcommand bench" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand bench" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand bench" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand bench" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -581,7 +576,6 @@ complete -c replay -n "__fish_replay_using_subcommand bench" -l undo-full -d 'Ch
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand bench" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand bench" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -606,9 +600,9 @@ complete -c replay -n "__fish_replay_using_subcommand bench" -l freeze-sinks -d 
 complete -c replay -n "__fish_replay_using_subcommand bench" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand bench" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand bench" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
-complete -c replay -n "__fish_replay_using_subcommand bench" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand bench" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand bench" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand bench" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand bench" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l tools-from -d 'Serve this manifest: YAML, or the answer to tools/list as JSON (.json)' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l preset -d 'Serve a built-in manifest; `replay mock presets` lists them' -r -f -a "evil\t''
@@ -680,10 +674,10 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -692,7 +686,6 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -719,9 +712,9 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
-complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -f -a "check" -d 'Say what is wrong with a manifest, with line and column; the exit status is 1 if something is'
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -f -a "init" -d 'Write a commented manifest to start from'
@@ -779,10 +772,10 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -791,7 +784,6 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -816,9 +808,9 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
@@ -869,10 +861,10 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -881,7 +873,6 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -906,9 +897,9 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
@@ -959,10 +950,10 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -971,7 +962,6 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -997,9 +987,9 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
@@ -1050,10 +1040,10 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -1062,7 +1052,6 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -1087,9 +1076,9 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l target -d 'The command of the server, for /bin/sh' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -s o -l output -d 'The cassette; an existing one is replaced' -r -F
@@ -1144,10 +1133,10 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -1156,7 +1145,6 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -1181,9 +1169,9 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
@@ -1234,10 +1222,10 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -1246,7 +1234,6 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -1271,9 +1258,9 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from help" -f -a "check" -d 'Say what is wrong with a manifest, with line and column; the exit status is 1 if something is'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from help" -f -a "init" -d 'Write a commented manifest to start from'
@@ -1331,10 +1318,10 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -1343,7 +1330,6 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -1368,9 +1354,9 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
-complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -f -a "record" -d 'Run a program and keep its calls as a new mock set'
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -f -a "test" -d 'Run a program and answer its calls from a mock set'
@@ -1429,10 +1415,10 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -1441,7 +1427,6 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -1467,9 +1452,9 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l path -d 'The directory of the mock sets' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l mock -d 'The mock set [default: the latest of the same command, or else the latest]' -r
@@ -1526,10 +1511,10 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -1538,7 +1523,6 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -1564,9 +1548,9 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l path -d 'The directory of the mock sets' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
@@ -1618,10 +1602,10 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -1630,7 +1614,6 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -1655,9 +1638,9 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l path -d 'The directory of the mock sets' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
@@ -1709,10 +1692,10 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -1721,7 +1704,6 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -1747,9 +1729,9 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l path -d 'The directory of the mock sets' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
@@ -1801,10 +1783,10 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -1813,7 +1795,6 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -1839,9 +1820,9 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from help" -f -a "record" -d 'Run a program and keep its calls as a new mock set'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from help" -f -a "test" -d 'Run a program and answer its calls from a mock set'
@@ -1898,10 +1879,10 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_se
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -1910,7 +1891,6 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_se
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -1935,9 +1915,9 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_se
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -f -a "explain" -d 'Print every rule that holds commands and its reason, limits, environment and gaps'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -f -a "probe" -d 'Attack the walls on this machine and print which held; the exit status is 1 if one did not'
@@ -1992,10 +1972,10 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -2004,7 +1984,6 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_s
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -2029,9 +2008,9 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
@@ -2082,10 +2061,10 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -2094,7 +2073,6 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_s
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -2119,9 +2097,9 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
@@ -2172,10 +2150,10 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -2184,7 +2162,6 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_s
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -2209,9 +2186,9 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from help" -f -a "explain" -d 'Print every rule that holds commands and its reason, limits, environment and gaps'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from help" -f -a "probe" -d 'Attack the walls on this machine and print which held; the exit status is 1 if one did not'
@@ -2266,10 +2243,10 @@ complete -c replay -n "__fish_replay_using_subcommand why" -l limit-memory-bytes
 complete -c replay -n "__fish_replay_using_subcommand why" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand why" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand why" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand why" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
+complete -c replay -n "__fish_replay_using_subcommand why" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand why" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand why" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand why" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand why" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand why" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand why" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -2278,7 +2255,6 @@ complete -c replay -n "__fish_replay_using_subcommand why" -l undo-full -d 'Choo
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand why" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand why" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand why" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand why" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand why" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -2304,9 +2280,9 @@ complete -c replay -n "__fish_replay_using_subcommand why" -l freeze-sinks -d 'K
 complete -c replay -n "__fish_replay_using_subcommand why" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand why" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand why" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
-complete -c replay -n "__fish_replay_using_subcommand why" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand why" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand why" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand why" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand why" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
@@ -2357,10 +2333,10 @@ complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -2369,7 +2345,6 @@ complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_s
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -2394,9 +2369,9 @@ complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
-complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -f -a "sets" -d 'List the sets of hosts, and the rules of each'
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -f -a "learn" -d 'Run a program that reaches everything, and print the rules that it needed; the exit status is the program\'s'
@@ -2450,10 +2425,10 @@ complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subco
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -2462,7 +2437,6 @@ complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subco
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -2487,9 +2461,9 @@ complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subco
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
-complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l out -d 'Write the rules to this file instead of stdout (`-`), where what the program writes is, too' -r -F
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
@@ -2541,10 +2515,10 @@ complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subco
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -2553,7 +2527,6 @@ complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subco
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -2578,9 +2551,9 @@ complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subco
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
-complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from help" -f -a "sets" -d 'List the sets of hosts, and the rules of each'
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from help" -f -a "learn" -d 'Run a program that reaches everything, and print the rules that it needed; the exit status is the program\'s'
@@ -2634,10 +2607,10 @@ complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -2646,7 +2619,6 @@ complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -2671,9 +2643,9 @@ complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -f -a "new" -d 'Print a new token, and the line for --token-file that holds its SHA-256'
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -f -a "list" -d 'List the tokens: whose, since when, for what'
@@ -2742,10 +2714,10 @@ complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -2754,7 +2726,6 @@ complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_sub
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -2780,9 +2751,9 @@ complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l file -d 'The file of --token-file' -r -F
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
@@ -2834,10 +2805,10 @@ complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -2846,7 +2817,6 @@ complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_sub
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -2871,9 +2841,9 @@ complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l file -d 'The file of --token-file' -r -F
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
@@ -2925,10 +2895,10 @@ complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -2937,7 +2907,6 @@ complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_sub
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -2962,9 +2931,9 @@ complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l file -d 'The file of --token-file' -r -F
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
@@ -3016,10 +2985,10 @@ complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -3028,7 +2997,6 @@ complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_sub
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -3053,9 +3021,9 @@ complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from help" -f -a "new" -d 'Print a new token, and the line for --token-file that holds its SHA-256'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from help" -f -a "list" -d 'List the tokens: whose, since when, for what'
@@ -3113,10 +3081,10 @@ complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_se
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -3125,7 +3093,6 @@ complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_se
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -3150,9 +3117,9 @@ complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_se
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
-complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -f -a "list" -d 'List the calls, newest first: number, time, tool, what changed; this is also what no subcommand does'
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -f -a "show" -d 'Print every file that a call changed'
@@ -3211,10 +3178,10 @@ complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -3223,7 +3190,6 @@ complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_s
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -3248,9 +3214,9 @@ complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
-complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l dir -d 'The directory in which agents changed files, or one in it' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l store -d 'The store, where there are several for the directory: its name, or its path' -r -f -a "(__fish_complete_directories)"
@@ -3303,10 +3269,10 @@ complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -3315,7 +3281,6 @@ complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_s
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -3340,9 +3305,9 @@ complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
-complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l dir -d 'The directory in which agents changed files, or one in it' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l store -d 'The store, where there are several for the directory: its name, or its path' -r -f -a "(__fish_complete_directories)"
@@ -3395,10 +3360,10 @@ complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -3407,7 +3372,6 @@ complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_s
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -3432,9 +3396,9 @@ complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
-complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l since -d 'Undo this call and all after it' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l path -d 'Only what is at or below this path, which begins at --dir; repeatable' -r -F
@@ -3490,10 +3454,10 @@ complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -3502,7 +3466,6 @@ complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_s
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -3529,9 +3492,9 @@ complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
-complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from help" -f -a "list" -d 'List the calls, newest first: number, time, tool, what changed; this is also what no subcommand does'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from help" -f -a "show" -d 'Print every file that a call changed'
@@ -3587,10 +3550,10 @@ complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -3599,7 +3562,6 @@ complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -3624,9 +3586,9 @@ complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
-complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -f -a "verify" -d 'Check that nobody changed, removed, added or moved a line; the exit status is 1 if somebody did'
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -f -a "show" -d 'Print the calls of a log as a table'
@@ -3682,10 +3644,10 @@ complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -3694,7 +3656,6 @@ complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_sub
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -3719,9 +3680,9 @@ complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l tool -d 'Only calls of this tool' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l path -d 'Only calls that touched or asked for this path, or one below it' -r -F
@@ -3786,10 +3747,10 @@ complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -3798,7 +3759,6 @@ complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_sub
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -3824,9 +3784,9 @@ complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from help" -f -a "verify" -d 'Check that nobody changed, removed, added or moved a line; the exit status is 1 if somebody did'
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from help" -f -a "show" -d 'Print the calls of a log as a table'
@@ -3882,10 +3842,10 @@ complete -c replay -n "__fish_replay_using_subcommand health" -l limit-memory-by
 complete -c replay -n "__fish_replay_using_subcommand health" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand health" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand health" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand health" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
+complete -c replay -n "__fish_replay_using_subcommand health" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand health" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand health" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand health" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand health" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand health" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand health" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -3894,7 +3854,6 @@ complete -c replay -n "__fish_replay_using_subcommand health" -l undo-full -d 'C
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand health" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand health" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand health" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand health" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand health" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -3919,9 +3878,9 @@ complete -c replay -n "__fish_replay_using_subcommand health" -l freeze-sinks -d
 complete -c replay -n "__fish_replay_using_subcommand health" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand health" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand health" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
-complete -c replay -n "__fish_replay_using_subcommand health" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand health" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand health" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand health" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand health" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand generate" -l allow -d 'Allow a directory: read-only, or with `:rw` at its end also for writing' -r -f -a "(__fish_complete_directories)"
 complete -c replay -n "__fish_replay_using_subcommand generate" -l allow-read -d 'Allow a directory for reading; a suffix is part of its name' -r -f -a "(__fish_complete_directories)"
@@ -3972,10 +3931,10 @@ complete -c replay -n "__fish_replay_using_subcommand generate" -l limit-memory-
 complete -c replay -n "__fish_replay_using_subcommand generate" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand generate" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
+complete -c replay -n "__fish_replay_using_subcommand generate" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand generate" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand generate" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand generate" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -3984,7 +3943,6 @@ complete -c replay -n "__fish_replay_using_subcommand generate" -l undo-full -d 
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand generate" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand generate" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -4009,9 +3967,9 @@ complete -c replay -n "__fish_replay_using_subcommand generate" -l freeze-sinks 
 complete -c replay -n "__fish_replay_using_subcommand generate" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand generate" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand generate" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
-complete -c replay -n "__fish_replay_using_subcommand generate" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand generate" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand generate" -l no-fsync -d 'Do not wait for the disk when a file is written'
+complete -c replay -n "__fish_replay_using_subcommand generate" -l no-search-cache -d 'Keep nothing of that for later sessions'
 complete -c replay -n "__fish_replay_using_subcommand generate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from setup doctor call tools bench mock calls sandbox why net token changes audit health generate help" -f -a "setup" -d 'Print the configuration that makes an MCP client start this server, or write it (--write)'
 complete -c replay -n "__fish_replay_using_subcommand help; and not __fish_seen_subcommand_from setup doctor call tools bench mock calls sandbox why net token changes audit health generate help" -f -a "doctor" -d 'Tell what this machine can do for a server, and what to run where something is missing'

@@ -17,7 +17,8 @@ fn session(tree: &Tree, allowed: &str, cache: &Path, flags: &[&str]) -> Vec<Stri
         [&[env!("CARGO_BIN_EXE_replay"), "--mcp-server", "--allow", allowed, "--tools", "files"], flags].concat();
     let cache = [("XDG_CACHE_HOME", cache.to_str().unwrap())];
     let mut server = Server::start_program(tree, &line, &cache).opened(NEWEST_HANDSHAKE);
-    let found = server.call("grep_files", json!({"regex": "KINDS: \\[Kind", "outputMode": "count"})).texts();
+    let found =
+        server.call("grep_files", json!({"directory": ".", "regex": "KINDS: \\[Kind", "outputMode": "count"})).texts();
     server.close_stdin();
     assert!(server.wait_exit().success(), "{}", server.stderr());
     found

@@ -23,7 +23,7 @@ use rustix::process::geteuid;
 use rustix::rand::{GetRandomFlags, getrandom};
 
 use super::Inner;
-use super::patterns::Keys;
+use super::patterns::{Keys, Named};
 use super::store::Packed;
 use crate::limits::{
     LIST_BUFFER_BYTES, MAX_SEARCH_CACHE_AGE, MAX_SEARCH_CACHES_BYTES, REMEMBERED_PATTERNS, SEARCH_CACHE_DRIFT_NANOS,
@@ -58,7 +58,7 @@ struct Found {
     inode: u64,
     /// [`super::Clock::ahead`] when it was begun.
     ahead: i64,
-    keys: Vec<Option<Box<[u8]>>>,
+    keys: Named,
     /// By device and inode number.
     parts: Vec<Part>,
 }
@@ -92,7 +92,7 @@ impl Cache {
     }
 
     /// Looks at the file, once. `adopt` is given its patterns, before anybody else can be.
-    pub(super) fn look(&self, ahead: i64, adopt: impl FnOnce(Vec<Option<Box<[u8]>>>)) {
+    pub(super) fn look(&self, ahead: i64, adopt: impl FnOnce(Named)) {
         self.found.get_or_init(|| {
             let mut found = self.place.as_ref()?.open(ahead)?;
             let keys = std::mem::take(&mut found.keys);
@@ -141,7 +141,7 @@ impl Place {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = File::from(openat(&self.dir, &*self.name, flags, Mode::empty()).ok()?);
         let stat = fstat(&file).ok()?;
-        let is_own = stat.st_uid == geteuid().as_raw() && stat.st_mode & 0o077 == 0 && stat.st_nlink == 1;
+        let is_own = stat.st_uid == geteuid().as_raw() && stat.st_mode & 0o7777 == 0o600 && stat.st_nlink == 1;
         if !is_own || FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
             return None;
         }
@@ -261,10 +261,8 @@ impl Inner {
         })();
         // What was found out before the clock was set is not of the time that the file would say.
         let is_true = self.watch_clock() && self.epoch.load(Ordering::SeqCst) == epoch;
-        let placed = written.and_then(|()| match is_true {
-            true => Ok(renameat(&place.dir, &*unfinished, &place.dir, &*place.name)?),
-            false => Err(io::Error::other("the clock was set")),
-        });
+        let written = written.and(is_true.then_some(()).ok_or(io::Error::other("the clock was set")));
+        let placed = written.and_then(|()| Ok(renameat(&place.dir, &*unfinished, &place.dir, &*place.name)?));
         if placed.is_err() {
             let _ = unlinkat(&place.dir, &*unfinished, AtFlags::empty());
         }
@@ -298,10 +296,9 @@ fn bits_of(keys: &[Option<Box<[u8]>>]) -> u64 {
 }
 
 /// Of the patterns that bits stood for, those that they have stood for all the time.
-fn lasting(before: Keys, now: &Keys) -> Vec<Option<Box<[u8]>>> {
-    let lasts =
-        |(at, key): (usize, Option<(u64, Box<[u8]>)>)| key.filter(|key| now.get(at) == Some(&Some(key.clone())));
-    before.into_iter().enumerate().map(|pair| Some(lasts(pair)?.1)).collect()
+fn lasting(before: Keys, now: &Keys) -> Named {
+    let now = now.iter().chain(std::iter::repeat(&None));
+    before.into_iter().zip(now).map(|(then, now)| Some(then.filter(|then| now.as_ref() == Some(then))?.1)).collect()
 }
 
 fn checksum(head: &[u8], table: &[u8]) -> u32 {
@@ -324,19 +321,23 @@ fn pack_table(keys: &[Option<Box<[u8]>>], parts: &[Part]) -> io::Result<Vec<u8>>
         table.extend_from_slice(key.as_deref().unwrap_or_default());
     }
     for Part { key: (device, inode), at, bytes, checksum, age } in parts {
-        [device, inode, at].into_iter().for_each(|number| table.extend_from_slice(&number.to_le_bytes()));
-        [bytes, checksum, age].into_iter().for_each(|number| table.extend_from_slice(&number.to_le_bytes()));
+        for number in [device, inode, at] {
+            table.extend_from_slice(&number.to_le_bytes());
+        }
+        for number in [bytes, checksum, age] {
+            table.extend_from_slice(&number.to_le_bytes());
+        }
     }
     Ok(table)
 }
 
-fn unpack_table(mut table: &[u8]) -> Option<(Vec<Option<Box<[u8]>>>, Vec<Part>)> {
+fn unpack_table(mut table: &[u8]) -> Option<(Named, Vec<Part>)> {
     let count = usize::from(*table.split_off_first()?);
     let key = |_| match u32::from_le_bytes(array(&mut table)?) {
         u32::MAX => Some(None),
         length => Some(Some(table.split_off(..length as usize)?.into())),
     };
-    let keys = (0..count).map(key).collect::<Option<Vec<_>>>()?;
+    let keys = (0..count).map(key).collect::<Option<Named>>()?;
     let (parts, rest) = table.as_chunks::<PART_BYTES>();
     let part = |mut bytes: &[u8]| {
         let mut number = || Some(u64::from_le_bytes(array(&mut bytes)?));

@@ -20,6 +20,9 @@ struct Slot {
     since: u64,
 }
 
+/// What stands for a pattern, by its bit.
+pub(super) type Named = Vec<Option<Box<[u8]>>>;
+
 /// The patterns of the bits at one moment, each with the turn in which it got its bit.
 pub(super) type Keys = Vec<Option<(u64, Box<[u8]>)>>;
 
@@ -56,7 +59,7 @@ impl Patterns {
     }
 
     /// Takes the patterns of an earlier session, as long as there is none.
-    pub(super) fn adopt(&mut self, keys: Vec<Option<Box<[u8]>>>) {
+    pub(super) fn adopt(&mut self, keys: Named) {
         if self.slots.is_empty() {
             let slots = keys.into_iter().take(REMEMBERED_PATTERNS);
             self.slots = slots.map(|key| Slot { key, pins: 0, used: 0, since: 0 }).collect();

@@ -26,7 +26,7 @@ struct Ahead {
     running: AtomicU64,
     set: AtomicBool,
     /// What [`Clock::ahead`] says.
-    ahead: AtomicI64,
+    offset: AtomicI64,
 }
 
 impl Clock for Arc<Ahead> {
@@ -43,7 +43,7 @@ impl Clock for Arc<Ahead> {
     }
 
     fn ahead(&self) -> i64 {
-        self.ahead.load(Ordering::SeqCst)
+        self.offset.load(Ordering::SeqCst)
     }
 }
 

@@ -21,7 +21,9 @@ fn number(bytes: &mut &[u8]) -> Option<u64> {
 }
 
 fn put(out: &mut Vec<u8>, numbers: &[u64]) {
-    numbers.iter().for_each(|number| out.extend_from_slice(&number.to_le_bytes()));
+    for number in numbers {
+        out.extend_from_slice(&number.to_le_bytes());
+    }
 }
 
 impl Kept {
@@ -102,7 +104,9 @@ fn pack(
     }
     for signature in signatures {
         put(out, &[signature.as_ref().map_or(NO_SIGNATURE, |signature| signature.bytes() as u64)]);
-        signature.iter().for_each(|signature| signature.pack(out));
+        if let Some(signature) = signature {
+            signature.pack(out);
+        }
     }
 }
 

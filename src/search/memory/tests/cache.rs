@@ -129,7 +129,7 @@ fn of_a_clock_that_was_set_or_another_boot_nothing_is_believed() {
     let drift = SEARCH_CACHE_DRIFT_NANOS.cast_signed();
     for (ahead, expected) in [(drift + 1, &TRUE[..]), (-drift - 1, &TRUE), (drift, &LIED), (-drift, &LIED), (0, &LIED)]
     {
-        tree.clock.ahead.store(ahead, Ordering::SeqCst);
+        tree.clock.offset.store(ahead, Ordering::SeqCst);
         tree.begin();
         assert_eq!(tree.search("two"), lines(expected), "{ahead}");
     }
@@ -137,10 +137,10 @@ fn of_a_clock_that_was_set_or_another_boot_nothing_is_believed() {
     assert_eq!(tree.search("two"), lines(&TRUE));
     // What is written later does not say that the clock was another one when it began.
     tree.begin();
-    tree.clock.ahead.store(drift, Ordering::SeqCst);
+    tree.clock.offset.store(drift, Ordering::SeqCst);
     assert_eq!(tree.search("two"), lines(&LIED));
     tree.next_session();
-    tree.clock.ahead.store(drift + 1, Ordering::SeqCst);
+    tree.clock.offset.store(drift + 1, Ordering::SeqCst);
     assert_eq!(tree.search("two"), lines(&TRUE));
 }
 
