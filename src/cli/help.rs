@@ -154,6 +154,9 @@ fn subcommands(command: &Command, words: &str, known: &mut Vec<(String, String)>
 /// only of those that may be asked for: all of them are many flags, and most of the time that parsing takes.
 fn with_what_matters(command: Command, may_be_asked: &dyn Fn(&str) -> bool) -> Command {
     let everywhere: Vec<Arg> = command.get_arguments().filter(|arg| arg.is_global_set()).cloned().collect();
+    // Each subcommand would get a copy of each flag.
+    let is_asked = command.get_subcommands().any(|inner| may_be_asked(inner.get_name()));
+    let command = if is_asked { command } else { command.mut_args(|arg| arg.global(false)) };
     let help = Arg::new("help").short('h').long("help").action(ArgAction::HelpShort).global(true).help("Print help");
     narrowed(command, &[], &everywhere, may_be_asked).disable_help_flag(true).arg(help.help_heading(None::<&str>))
 }
