@@ -1,6 +1,8 @@
 //! What help shows: of the flags that every mode accepts those that mean something to a mode, and of these the ones that many
 //! people need. Most modes refuse a flag that their help does not show.
 
+use std::ffi::OsString;
+
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory as _, Error, FromArgMatches as _};
@@ -89,11 +91,12 @@ const OF_A_TOKEN: [(&str, &str); 4] = [
 ///
 /// What to print instead: what is wrong with it, or the help that was asked for.
 pub fn parse() -> Result<Cli, Error> {
-    let mut command = with_what_matters(Cli::command());
-    if std::env::args_os().len() == 1 {
+    let typed: Vec<OsString> = std::env::args_os().collect();
+    let mut command = with_what_matters(Cli::command(), &|name| typed.iter().any(|word| word == name));
+    if typed.len() == 1 {
         command = command.override_help(OVERVIEW);
     }
-    let parsed = command.try_get_matches_from_mut(std::env::args_os()).and_then(|mut matches| {
+    let parsed = command.try_get_matches_from_mut(typed).and_then(|mut matches| {
         refuse_unread(&mut command, &matches)?;
         Cli::from_arg_matches_mut(&mut matches)
     });
@@ -147,15 +150,19 @@ fn subcommands(command: &Command, words: &str, known: &mut Vec<(String, String)>
     }
 }
 
-/// The same command line, of which each help shows no flag that means nothing there, and says where the rest is.
-fn with_what_matters(command: Command) -> Command {
+/// The same command line, of which each help shows no flag that means nothing there, and says where the rest is; of subcommands
+/// only of those that may be asked for: all of them are many flags, and most of the time that parsing takes.
+fn with_what_matters(command: Command, may_be_asked: &dyn Fn(&str) -> bool) -> Command {
     let everywhere: Vec<Arg> = command.get_arguments().filter(|arg| arg.is_global_set()).cloned().collect();
+    // Each subcommand would get a copy of each flag.
+    let is_asked = command.get_subcommands().any(|inner| may_be_asked(inner.get_name()));
+    let command = if is_asked { command } else { command.mut_args(|arg| arg.global(false)) };
     let help = Arg::new("help").short('h').long("help").action(ArgAction::HelpShort).global(true).help("Print help");
-    narrowed(command, &[], &everywhere).disable_help_flag(true).arg(help.help_heading(None::<&str>))
+    narrowed(command, &[], &everywhere, may_be_asked).disable_help_flag(true).arg(help.help_heading(None::<&str>))
 }
 
 /// With flags in the place of those that would come from above. One that only has others below it reads none itself.
-fn narrowed(command: Command, words: &[&str], everywhere: &[Arg]) -> Command {
+fn narrowed(command: Command, words: &[&str], everywhere: &[Arg], may_be_asked: &dyn Fn(&str) -> bool) -> Command {
     let read = if command.is_subcommand_required_set() { Some::<&[&str]>(&[]) } else { read_by(words) };
     let is_read = |arg: &Arg| read.is_none_or(|read| is_among(arg, read));
     let own = everywhere.iter().filter(|_| read.is_some()).map(|arg| arg.clone().hide(!is_read(arg)));
@@ -170,7 +177,11 @@ fn narrowed(command: Command, words: &[&str], everywhere: &[Arg]) -> Command {
     }
     command.mut_subcommands(|inner| {
         let name = inner.get_name().to_owned();
-        narrowed(inner, &[words, &[&*name]].concat(), everywhere)
+        if may_be_asked(&name) {
+            narrowed(inner, &[words, &[&*name]].concat(), everywhere, may_be_asked)
+        } else {
+            inner
+        }
     })
 }
 
@@ -220,7 +231,7 @@ mod tests {
 
     /// The flags that the help of a subcommand shows.
     fn flags(words: &[&str]) -> Vec<String> {
-        let mut command = with_what_matters(Cli::command());
+        let mut command = with_what_matters(Cli::command(), &|_| true);
         command.build();
         let found = words.iter().fold(&mut command, |command, word| command.find_subcommand_mut(word).unwrap());
         let visible = found.get_arguments().filter(|arg| !arg.is_hide_set());
@@ -238,7 +249,7 @@ mod tests {
 
     /// What is said to a command line; empty if it is accepted.
     fn refusal(line: &str) -> String {
-        let mut command = with_what_matters(Cli::command());
+        let mut command = with_what_matters(Cli::command(), &|_| true);
         let typed = std::iter::once("replay").chain(line.split(' '));
         let matches = command.try_get_matches_from_mut(typed).unwrap();
         refuse_unread(&mut command, &matches).err().map(|error| error.to_string()).unwrap_or_default()

@@ -14,7 +14,7 @@ use crate::compose::{alone, linked_git, look_around, wall_in};
 use crate::config::{self, Config};
 use crate::mock::{Observed, ServerAndMock};
 use crate::policy::Root;
-use crate::sandbox::Tier;
+use crate::sandbox::{Tier, give_back_heap};
 use crate::server::{Ledger, Observer, Server, Service, Session, Traced, Way};
 use crate::telemetry::Tracer;
 use crate::text::count::counted;
@@ -53,6 +53,8 @@ fn serve(config: Config, cli: &Cli) -> Result<ExitCode> {
         log.start(&audit::Started { serves: "stdio".to_owned(), servers: vec![("stdio", &*server)], config })?;
     }
     announce(&[("stdio", &*server)], wall_in(&[server.services()], &[]));
+    // Most of what was needed for the flags.
+    give_back_heap();
     look_around(server.services());
     let door = Door::new(Session::new(service), stdin()?, Writer::to_descriptor(stdout()?)?, config.client_limits)?;
     let end = door.run(Some(signals.as_fd())).context("stdin cannot be served")?;

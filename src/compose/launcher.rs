@@ -183,6 +183,8 @@ fn launch(
     tier: Tier,
     (watchers, set, cache): (&[Arc<dyn Watcher>], Option<&Loaded>, Option<&Cache>),
 ) -> Result<Launched> {
+    // It comes up while its plan is made.
+    let launcher = Launcher::begin(Path::new(OWN_PROGRAM))?;
     let protected: Vec<&Path> = policy.protected_by_operator().collect();
     let asked = config.sandbox.asked(&protected);
     let roots: Vec<&Path> = policy.roots().iter().map(Root::path).collect();
@@ -198,7 +200,7 @@ fn launch(
         bail!(reason);
     }
     let ssh_agent = ssh_agent(config, &mut plan, &scratch)?;
-    let (launcher, ready) = Launcher::start(Path::new(OWN_PROGRAM), &plan)?;
+    let (launcher, ready) = launcher.build(&plan)?;
     let launcher = launcher.noting(journal.cloned());
     let launcher =
         if tier == Tier::Namespaces { launcher.guarding(Arc::clone(policy.repositories())) } else { launcher };

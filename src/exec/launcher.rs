@@ -35,7 +35,7 @@ use crate::sandbox::{Guard, Hello, Intercept, LAUNCHER_ARGUMENT, MemoryHold, Pla
 /// Every connection waits for the gatekeeper, who reaches the commands' own loopback through the supervisor.
 const GATED: Intercept = Intercept { dial: true, open: false, bundle: false, proxy_only: false };
 
-/// A launcher that has built the walls. Dropping it ends it.
+/// A launcher, which has built the walls once it was told to. Dropping it ends it.
 #[derive(Debug)]
 pub struct Launcher {
     /// `None` once the launcher was ended, or found to have gone.
@@ -103,10 +103,10 @@ impl LaunchError {
 }
 
 impl Launcher {
-    /// Starts `program` (this program again) as a launcher and has it carry out the plan.
+    /// Starts `program` (this program again) as a launcher, which waits for its plan.
     ///
     /// It gets an empty environment, and its socket, `/dev/null` and the server's standard error as its three streams.
-    pub fn start(program: &Path, plan: &Plan) -> Result<(Self, Ready), LaunchError> {
+    pub fn begin(program: &Path) -> Result<Self, LaunchError> {
         let (here, there) = pair(SocketType::STREAM).map_err(LaunchError::Start)?;
         // For both ways: it becomes the standard input of commands.
         let null = File::options().read(true).write(true).open("/dev/null").map_err(LaunchError::Start)?;
@@ -117,20 +117,13 @@ impl Launcher {
             .stdout(Stdio::from(null))
             .spawn()
             .map_err(LaunchError::Start)?;
-        let (socket, child) = (Mutex::new(Some(here)), Mutex::new(Some(child)));
-        let works = if plan.tier == Tier::Namespaces { Activity::default() } else { Activity::apart() };
-        let environment = plan.environment.clone();
-        let launcher = Self {
-            socket,
-            child,
-            environment,
-            works,
-            gatekeeper: None,
-            repositories: None,
-            has_told: AtomicBool::new(false),
-            journal: None,
-        };
-        // It takes both about as long.
+        Ok(Self::over(here, Some(child)))
+    }
+
+    /// Has it carry out the plan.
+    pub fn build(mut self, plan: &Plan) -> Result<(Self, Ready), LaunchError> {
+        self.works = if plan.tier == Tier::Namespaces { Activity::default() } else { Activity::apart() };
+        self.environment.clone_from(&plan.environment);
         let public = match plan.tier {
             Tier::Landlock => {
                 let mut public = public_entries(Path::new("/etc"));
@@ -139,11 +132,11 @@ impl Launcher {
             }
             Tier::Namespaces | Tier::Off => Vec::new(),
         };
-        match launcher.greet(&Plan { public, ..plan.clone() }) {
-            Ok(ready) => Ok((launcher, ready)),
+        match self.greet(&Plan { public, ..plan.clone() }) {
+            Ok(ready) => Ok((self, ready)),
             Err(error) => {
                 // Whatever it is at, nothing came of it.
-                if let Some(child) = &mut *lock(&launcher.child) {
+                if let Some(child) = &mut *lock(&self.child) {
                     let _ = child.kill();
                 }
                 Err(error)
@@ -151,8 +144,7 @@ impl Launcher {
         }
     }
 
-    /// A launcher that is somebody else's process, or none.
-    #[cfg(test)]
+    /// One that is this process, or none.
     pub(super) fn over(socket: OwnedFd, child: Option<Child>) -> Self {
         let (socket, child) = (Mutex::new(Some(socket)), Mutex::new(child));
         Self {

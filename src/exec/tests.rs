@@ -583,10 +583,12 @@ fn the_launcher_is_greeted_with_the_plan() {
     let cannot = greeting(Some(Hello::Cannot { reason: "unshare: not permitted".to_owned() })).unwrap_err();
     assert_eq!(cannot.to_string(), "unshare: not permitted");
     assert!(matches!(greeting(None), Err(LaunchError::Ended)));
-    let missing = Launcher::start(std::path::Path::new("/no/such/program"), &plan_of_nothing());
+    let missing = Launcher::begin(std::path::Path::new("/no/such/program"))
+        .and_then(|launcher| launcher.build(&plan_of_nothing()));
     assert!(matches!(missing, Err(LaunchError::Start(_))));
     // A program that knows nothing of all this.
-    let other = Launcher::start(std::path::Path::new("/bin/true"), &plan_of_nothing());
+    let other =
+        Launcher::begin(std::path::Path::new("/bin/true")).and_then(|launcher| launcher.build(&plan_of_nothing()));
     assert!(matches!(other, Err(LaunchError::Ended)), "{other:?}");
 }
 

@@ -68,15 +68,13 @@ pub fn run(skips_of: SkipsOf, globs_of: GlobsOf) -> Result<(), Fault> {
             supervisors: HashSet::new(),
         })
     });
-    let attempted = built.and_then(|launcher| {
-        let mut launcher = if launcher.cells.hold() { launcher.attempt()? } else { launcher };
-        launcher.cells.finish()?;
-        Ok(launcher)
-    });
+    let attempted = built.and_then(|launcher| if launcher.cells.hold() { launcher.attempt() } else { Ok(launcher) });
     match attempted {
-        Ok(launcher) => {
+        Ok(mut launcher) => {
             wire::send(&server, launcher.cells.hello(), &[]).step("answer the server")?;
             drop(server);
+            // No command comes before it; that it failed ends this process, and with it all commands.
+            launcher.cells.finish()?;
             launcher.serve();
             Ok(())
         }

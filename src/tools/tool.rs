@@ -239,7 +239,7 @@ pub trait Callable: Send + Sync {
 
 /// A [`Tool`] as a [`Callable`].
 struct Declared<T> {
-    /// Made at the first call: a process that only reads never pays for the schemas of the other tools.
+    /// Made at the first call, and not for a list: a process never pays for the schemas of tools that nobody calls.
     schema: OnceLock<Value>,
     tool: PhantomData<fn() -> T>,
 }
@@ -265,7 +265,7 @@ impl<T: Tool> Callable for Declared<T> {
             name: T::NAME.to_owned(),
             title: T::TITLE.to_owned(),
             description: T::DESCRIPTION.to_owned(),
-            input_schema: schema::published(self.schema().clone()),
+            input_schema: schema::published(schema::declared::<T::Params>()),
             output_schema: schema::output::<T::Output>(),
             annotations: T::HINTS.annotations(),
         }

@@ -203,7 +203,8 @@ impl Net {
             environment: vec![("PATH".into(), "/usr/bin:/bin".into())],
             limits: Limits::default(),
         };
-        let (launcher, _) = Launcher::start(&program, &plan).map_err(|error| error.to_string())?;
+        let (launcher, _) =
+            Launcher::begin(&program).and_then(|launcher| launcher.build(&plan)).map_err(|error| error.to_string())?;
         Ok(Self { launcher, setting, work, _tree: tree, _scratch: scratch })
     }
 

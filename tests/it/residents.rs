@@ -98,7 +98,8 @@ impl Cell {
             environment: vec![("PATH".into(), "/usr/bin:/bin".into()), ("PLANNED".into(), "p".into())],
             limits: limits.clone(),
         };
-        let (launcher, _) = Launcher::start(&program, &plan).map_err(|error| error.to_string())?;
+        let (launcher, _) =
+            Launcher::begin(&program).and_then(|launcher| launcher.build(&plan)).map_err(|error| error.to_string())?;
         let (running, cancel) = (Slots::new(4), CancelToken::new());
         Ok(Self { launcher, setting, work, running, cancel, _tree: tree, _scratch: scratch })
     }

@@ -15,6 +15,17 @@ pub fn keep_little() {
     }
 }
 
+/// Gives back what was freed between blocks that are in use, which the allocator keeps by itself (malloc_trim(3)).
+#[cfg(target_env = "gnu")]
+pub fn give_back() {
+    // SAFETY: malloc_trim takes a number, and locks what it looks at.
+    unsafe { libc::malloc_trim(0) };
+}
+
 /// Other allocators keep little by themselves.
 #[cfg(not(target_env = "gnu"))]
 pub fn keep_little() {}
+
+/// Other allocators keep little by themselves.
+#[cfg(not(target_env = "gnu"))]
+pub fn give_back() {}
