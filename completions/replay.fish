@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_replay_global_optspecs
-    string join \n mcp-server mock= record= allow= allow-read= allow-write= sandbox-profile= protect= unprotect= freeze-sinks hide= git= ssh-sign sandbox= network= allow-network allow-net= deny-net= credential= for= net= net-log= isolation= shell= env= home= cache= cache-mib= git-identity= system= no-toolchains limit-processes= limit-file-bytes= limit-cpu-secs= limit-memory-bytes= limit-open-files= command-timeout-secs= max-command-timeout-secs= output-cap-bytes= max-commands= max-background-commands= background-output-bytes= undo= undo-mib= undo-days= undo-full= undo-skip= max-python-sessions= python-idle-timeout-secs= no-python-spare tools= errors= reply-tokens= no-fsync memory-mib= search-memory-mib= no-search-cache max-line-bytes= stall-timeout-secs= log-level= http= stdio token-file= tls-cert= tls-key= allow-origin= allow-host= max-connections= client-timeout-secs= max-sessions= session-idle-secs= rate-limit= rate-burst= max-calls= audit= audit-key= audit-previous= otlp-endpoint= h/help V/version
+    string join \n mcp-server mock= record= allow= allow-read= allow-write= sandbox-profile= protect= unprotect= freeze-sinks hide= git= ssh-sign sandbox= network= allow-network allow-net= deny-net= credential= for= net= net-log= isolation= shell= env= home= cache= cache-mib= git-identity= system= no-toolchains no-toolchain-caches limit-processes= limit-file-bytes= limit-cpu-secs= limit-memory-bytes= limit-open-files= command-timeout-secs= max-command-timeout-secs= output-cap-bytes= max-commands= max-background-commands= background-output-bytes= undo= undo-mib= undo-days= undo-full= undo-skip= max-python-sessions= max-cell-secs= python-idle-timeout-secs= no-python-spare tools= errors= reply-tokens= no-fsync memory-mib= search-memory-mib= no-search-cache max-line-bytes= stall-timeout-secs= log-level= http= stdio token-file= tls-cert= tls-key= allow-origin= allow-host= max-connections= client-timeout-secs= max-sessions= session-idle-secs= rate-limit= rate-burst= max-calls= audit= audit-key= audit-previous= otlp-endpoint= h/help V/version
 end
 
 function __fish_replay_needs_command
@@ -75,10 +75,10 @@ complete -c replay -n "__fish_replay_needs_command" -l limit-memory-bytes -d 'Li
 complete -c replay -n "__fish_replay_needs_command" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_needs_command" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_needs_command" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_needs_command" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_needs_command" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
 complete -c replay -n "__fish_replay_needs_command" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_needs_command" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_needs_command" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_needs_command" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
 complete -c replay -n "__fish_replay_needs_command" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_needs_command" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -87,6 +87,7 @@ complete -c replay -n "__fish_replay_needs_command" -l undo-full -d 'Choose what
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_needs_command" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_needs_command" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_needs_command" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_needs_command" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_needs_command" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -129,6 +130,7 @@ complete -c replay -n "__fish_replay_needs_command" -l freeze-sinks -d 'Keep wha
 complete -c replay -n "__fish_replay_needs_command" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_needs_command" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_needs_command" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_needs_command" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_needs_command" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_needs_command" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_needs_command" -l no-search-cache -d 'Keep nothing of that for later sessions'
@@ -200,10 +202,10 @@ complete -c replay -n "__fish_replay_using_subcommand setup" -l limit-memory-byt
 complete -c replay -n "__fish_replay_using_subcommand setup" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand setup" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand setup" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand setup" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand setup" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
 complete -c replay -n "__fish_replay_using_subcommand setup" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand setup" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand setup" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand setup" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand setup" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand setup" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -212,6 +214,7 @@ complete -c replay -n "__fish_replay_using_subcommand setup" -l undo-full -d 'Ch
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand setup" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand setup" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand setup" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand setup" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand setup" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -238,6 +241,7 @@ complete -c replay -n "__fish_replay_using_subcommand setup" -l freeze-sinks -d 
 complete -c replay -n "__fish_replay_using_subcommand setup" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand setup" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand setup" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand setup" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand setup" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand setup" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand setup" -l no-search-cache -d 'Keep nothing of that for later sessions'
@@ -291,10 +295,10 @@ complete -c replay -n "__fish_replay_using_subcommand doctor" -l limit-memory-by
 complete -c replay -n "__fish_replay_using_subcommand doctor" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand doctor" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand doctor" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand doctor" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
 complete -c replay -n "__fish_replay_using_subcommand doctor" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand doctor" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand doctor" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand doctor" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand doctor" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -303,6 +307,7 @@ complete -c replay -n "__fish_replay_using_subcommand doctor" -l undo-full -d 'C
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand doctor" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand doctor" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand doctor" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand doctor" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -328,6 +333,7 @@ complete -c replay -n "__fish_replay_using_subcommand doctor" -l freeze-sinks -d
 complete -c replay -n "__fish_replay_using_subcommand doctor" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand doctor" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand doctor" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand doctor" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand doctor" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand doctor" -l no-search-cache -d 'Keep nothing of that for later sessions'
@@ -381,10 +387,10 @@ complete -c replay -n "__fish_replay_using_subcommand call" -l limit-memory-byte
 complete -c replay -n "__fish_replay_using_subcommand call" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand call" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand call" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand call" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand call" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand call" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -393,6 +399,7 @@ complete -c replay -n "__fish_replay_using_subcommand call" -l undo-full -d 'Cho
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand call" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand call" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -418,6 +425,7 @@ complete -c replay -n "__fish_replay_using_subcommand call" -l freeze-sinks -d '
 complete -c replay -n "__fish_replay_using_subcommand call" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand call" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand call" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand call" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand call" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand call" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand call" -l no-search-cache -d 'Keep nothing of that for later sessions'
@@ -471,10 +479,10 @@ complete -c replay -n "__fish_replay_using_subcommand tools" -l limit-memory-byt
 complete -c replay -n "__fish_replay_using_subcommand tools" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand tools" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand tools" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand tools" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand tools" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand tools" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -483,6 +491,7 @@ complete -c replay -n "__fish_replay_using_subcommand tools" -l undo-full -d 'Ch
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand tools" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand tools" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -508,6 +517,7 @@ complete -c replay -n "__fish_replay_using_subcommand tools" -l freeze-sinks -d 
 complete -c replay -n "__fish_replay_using_subcommand tools" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand tools" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand tools" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand tools" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand tools" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand tools" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand tools" -l no-search-cache -d 'Keep nothing of that for later sessions'
@@ -564,10 +574,10 @@ complete -c replay -n "__fish_replay_using_subcommand bench" -l limit-memory-byt
 complete -c replay -n "__fish_replay_using_subcommand bench" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand bench" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand bench" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand bench" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand bench" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand bench" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -576,6 +586,7 @@ complete -c replay -n "__fish_replay_using_subcommand bench" -l undo-full -d 'Ch
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand bench" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand bench" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -600,6 +611,7 @@ complete -c replay -n "__fish_replay_using_subcommand bench" -l freeze-sinks -d 
 complete -c replay -n "__fish_replay_using_subcommand bench" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand bench" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand bench" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand bench" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand bench" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand bench" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand bench" -l no-search-cache -d 'Keep nothing of that for later sessions'
@@ -674,10 +686,10 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -686,6 +698,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -712,6 +725,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l no-search-cache -d 'Keep nothing of that for later sessions'
@@ -772,10 +786,10 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -784,6 +798,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -808,6 +823,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l no-search-cache -d 'Keep nothing of that for later sessions'
@@ -861,10 +877,10 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -873,6 +889,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -897,6 +914,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l no-search-cache -d 'Keep nothing of that for later sessions'
@@ -950,10 +968,10 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -962,6 +980,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -987,6 +1006,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l no-search-cache -d 'Keep nothing of that for later sessions'
@@ -1040,10 +1060,10 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -1052,6 +1072,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -1076,6 +1097,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l no-search-cache -d 'Keep nothing of that for later sessions'
@@ -1133,10 +1155,10 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -1145,6 +1167,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -1169,6 +1192,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l no-search-cache -d 'Keep nothing of that for later sessions'
@@ -1222,10 +1246,10 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -1234,6 +1258,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -1258,6 +1283,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l no-search-cache -d 'Keep nothing of that for later sessions'
@@ -1318,10 +1344,10 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -1330,6 +1356,7 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -1354,6 +1381,7 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l no-search-cache -d 'Keep nothing of that for later sessions'
@@ -1415,10 +1443,10 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -1427,6 +1455,7 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -1452,6 +1481,7 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l no-search-cache -d 'Keep nothing of that for later sessions'
@@ -1511,10 +1541,10 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -1523,6 +1553,7 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -1548,6 +1579,7 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l no-search-cache -d 'Keep nothing of that for later sessions'
@@ -1602,10 +1634,10 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -1614,6 +1646,7 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -1638,6 +1671,7 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l no-search-cache -d 'Keep nothing of that for later sessions'
@@ -1692,10 +1726,10 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -1704,6 +1738,7 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -1729,6 +1764,7 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l no-search-cache -d 'Keep nothing of that for later sessions'
@@ -1783,10 +1819,10 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -1795,6 +1831,7 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -1820,6 +1857,7 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l no-search-cache -d 'Keep nothing of that for later sessions'
@@ -1879,10 +1917,10 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_se
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -1891,6 +1929,7 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_se
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -1915,6 +1954,7 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_se
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l no-search-cache -d 'Keep nothing of that for later sessions'
@@ -1972,10 +2012,10 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -1984,6 +2024,7 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_s
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -2008,6 +2049,7 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l no-search-cache -d 'Keep nothing of that for later sessions'
@@ -2061,10 +2103,10 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -2073,6 +2115,7 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_s
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -2097,6 +2140,7 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l no-search-cache -d 'Keep nothing of that for later sessions'
@@ -2150,10 +2194,10 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -2162,6 +2206,7 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_s
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -2186,6 +2231,7 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l no-search-cache -d 'Keep nothing of that for later sessions'
@@ -2243,10 +2289,10 @@ complete -c replay -n "__fish_replay_using_subcommand why" -l limit-memory-bytes
 complete -c replay -n "__fish_replay_using_subcommand why" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand why" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand why" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand why" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand why" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
 complete -c replay -n "__fish_replay_using_subcommand why" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand why" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand why" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand why" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand why" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand why" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -2255,6 +2301,7 @@ complete -c replay -n "__fish_replay_using_subcommand why" -l undo-full -d 'Choo
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand why" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand why" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand why" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand why" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand why" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -2280,6 +2327,7 @@ complete -c replay -n "__fish_replay_using_subcommand why" -l freeze-sinks -d 'K
 complete -c replay -n "__fish_replay_using_subcommand why" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand why" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand why" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand why" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand why" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand why" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand why" -l no-search-cache -d 'Keep nothing of that for later sessions'
@@ -2333,10 +2381,10 @@ complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -2345,6 +2393,7 @@ complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_s
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -2369,6 +2418,7 @@ complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l no-search-cache -d 'Keep nothing of that for later sessions'
@@ -2425,10 +2475,10 @@ complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subco
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -2437,6 +2487,7 @@ complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subco
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -2461,6 +2512,7 @@ complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subco
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l no-search-cache -d 'Keep nothing of that for later sessions'
@@ -2515,10 +2567,10 @@ complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subco
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -2527,6 +2579,7 @@ complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subco
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -2551,6 +2604,7 @@ complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subco
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l no-search-cache -d 'Keep nothing of that for later sessions'
@@ -2607,10 +2661,10 @@ complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -2619,6 +2673,7 @@ complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -2643,6 +2698,7 @@ complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l no-search-cache -d 'Keep nothing of that for later sessions'
@@ -2714,10 +2770,10 @@ complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -2726,6 +2782,7 @@ complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_sub
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -2751,6 +2808,7 @@ complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l no-search-cache -d 'Keep nothing of that for later sessions'
@@ -2805,10 +2863,10 @@ complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -2817,6 +2875,7 @@ complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_sub
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -2841,6 +2900,7 @@ complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l no-search-cache -d 'Keep nothing of that for later sessions'
@@ -2895,10 +2955,10 @@ complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -2907,6 +2967,7 @@ complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_sub
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -2931,6 +2992,7 @@ complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l no-search-cache -d 'Keep nothing of that for later sessions'
@@ -2985,10 +3047,10 @@ complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -2997,6 +3059,7 @@ complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_sub
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -3021,6 +3084,7 @@ complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l no-search-cache -d 'Keep nothing of that for later sessions'
@@ -3081,10 +3145,10 @@ complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_se
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -3093,6 +3157,7 @@ complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_se
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -3117,6 +3182,7 @@ complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_se
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l no-search-cache -d 'Keep nothing of that for later sessions'
@@ -3178,10 +3244,10 @@ complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -3190,6 +3256,7 @@ complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_s
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -3214,6 +3281,7 @@ complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l no-search-cache -d 'Keep nothing of that for later sessions'
@@ -3269,10 +3337,10 @@ complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -3281,6 +3349,7 @@ complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_s
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -3305,6 +3374,7 @@ complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l no-search-cache -d 'Keep nothing of that for later sessions'
@@ -3360,10 +3430,10 @@ complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -3372,6 +3442,7 @@ complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_s
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -3396,6 +3467,7 @@ complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l no-search-cache -d 'Keep nothing of that for later sessions'
@@ -3454,10 +3526,10 @@ complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -3466,6 +3538,7 @@ complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_s
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -3492,6 +3565,7 @@ complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l no-search-cache -d 'Keep nothing of that for later sessions'
@@ -3550,10 +3624,10 @@ complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -3562,6 +3636,7 @@ complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -3586,6 +3661,7 @@ complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l no-search-cache -d 'Keep nothing of that for later sessions'
@@ -3644,10 +3720,10 @@ complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -3656,6 +3732,7 @@ complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_sub
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -3680,6 +3757,7 @@ complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l no-search-cache -d 'Keep nothing of that for later sessions'
@@ -3747,10 +3825,10 @@ complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -3759,6 +3837,7 @@ complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_sub
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -3784,6 +3863,7 @@ complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l no-search-cache -d 'Keep nothing of that for later sessions'
@@ -3842,10 +3922,10 @@ complete -c replay -n "__fish_replay_using_subcommand health" -l limit-memory-by
 complete -c replay -n "__fish_replay_using_subcommand health" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand health" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand health" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand health" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand health" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
 complete -c replay -n "__fish_replay_using_subcommand health" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand health" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand health" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand health" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand health" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand health" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -3854,6 +3934,7 @@ complete -c replay -n "__fish_replay_using_subcommand health" -l undo-full -d 'C
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand health" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand health" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand health" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand health" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand health" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -3878,6 +3959,7 @@ complete -c replay -n "__fish_replay_using_subcommand health" -l freeze-sinks -d
 complete -c replay -n "__fish_replay_using_subcommand health" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand health" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand health" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand health" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand health" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand health" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand health" -l no-search-cache -d 'Keep nothing of that for later sessions'
@@ -3931,10 +4013,10 @@ complete -c replay -n "__fish_replay_using_subcommand generate" -l limit-memory-
 complete -c replay -n "__fish_replay_using_subcommand generate" -l limit-open-files -d 'Limit the open files of each process of a command (16384 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l command-timeout-secs -d 'Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l max-command-timeout-secs -d 'Limit the time that a command may ask for, in seconds (600 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand generate" -l output-cap-bytes -d 'Keep so many bytes of each of a command\'s two streams (524288 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand generate" -l output-cap-bytes -d 'Show so many bytes of each of a command\'s two streams (524288 by default); a log has the whole' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l max-commands -d 'Run so many commands at the same time (16 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l max-background-commands -d 'Run so many background commands at the same time (16 by default)' -r
-complete -c replay -n "__fish_replay_using_subcommand generate" -l background-output-bytes -d 'Keep so many bytes of the output of each background command (16777216 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand generate" -l background-output-bytes -d 'Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l undo -d 'Keep what calls change in the read-write directories, so that it can be undone [default: on]' -r -f -a "on\t'Calls can be undone'
 off\t'Nothing is kept'"
 complete -c replay -n "__fish_replay_using_subcommand generate" -l undo-mib -d 'Keep so many MiB at most (2048 by default); the oldest calls go first' -r
@@ -3943,6 +4025,7 @@ complete -c replay -n "__fish_replay_using_subcommand generate" -l undo-full -d 
 drop\t'The change is made without being kept, and the reply tells'"
 complete -c replay -n "__fish_replay_using_subcommand generate" -l undo-skip -d 'Keep nothing of these files, such as target/**; replies tell' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l max-python-sessions -d 'Run so many Python sessions at the same time (16 by default)' -r
+complete -c replay -n "__fish_replay_using_subcommand generate" -l max-cell-secs -d 'Limit the time that Python code may ask for, in seconds (300 by default)' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l python-idle-timeout-secs -d 'End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l tools -d 'Serve these sets of tools' -r -f -a "files\t'Reading, writing, searching and editing'
 command\t'`execute_command`'
@@ -3967,6 +4050,7 @@ complete -c replay -n "__fish_replay_using_subcommand generate" -l freeze-sinks 
 complete -c replay -n "__fish_replay_using_subcommand generate" -l ssh-sign -d 'Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names'
 complete -c replay -n "__fish_replay_using_subcommand generate" -l allow-network -d 'Give commands the system\'s network; the same as --network host'
 complete -c replay -n "__fish_replay_using_subcommand generate" -l no-toolchains -d 'Hide the compilers and interpreters below the home from commands'
+complete -c replay -n "__fish_replay_using_subcommand generate" -l no-toolchain-caches -d 'Hide what cargo and Go have downloaded from commands'
 complete -c replay -n "__fish_replay_using_subcommand generate" -l no-python-spare -d 'Start each Python interpreter only when a session needs it'
 complete -c replay -n "__fish_replay_using_subcommand generate" -l no-fsync -d 'Do not wait for the disk when a file is written'
 complete -c replay -n "__fish_replay_using_subcommand generate" -l no-search-cache -d 'Keep nothing of that for later sessions'
