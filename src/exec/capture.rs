@@ -219,6 +219,7 @@ pub(super) fn without_partial_character(bytes: &[u8]) -> &[u8] {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "the directory of files without names")]
 mod tests {
     use super::*;
     use proptest::prelude::*;

@@ -22,7 +22,6 @@ impl From<Vec<u8>> for Kept {
 
 impl Kept {
     /// Its length in bytes.
-    #[expect(clippy::len_without_is_empty, reason = "nobody asks")]
     pub fn len(&self) -> usize {
         self.bytes.len() + self.file.as_ref().map_or(0, |(file, begin)| (file.end() - begin) as usize)
     }

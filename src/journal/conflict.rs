@@ -240,12 +240,16 @@ pub(super) fn select(
         .filter(|(.., noted)| entry.is_changed(noted))
         .map(|(dir, name, noted)| ((dir, name), noted))
         .collect();
+    // A directory that was made anew is undone whole: what it held before can only come back with it.
+    let remade = entry.remade(after);
+    let whole = |path: &Place| remade.iter().find(|above| path.is_at_or_below(above)).unwrap_or(path).clone();
+    let paths: Vec<Place> = paths.iter().map(whole).collect();
     let is_asked_for = |dir: &Id, name: &Bytes| {
         let is_in = |among: &[Place]| {
             let mut places = before.get(dir).into_iter().chain(after.get(dir)).map(|dir| dir.join(name));
             places.any(|place| among.iter().any(|path| place.is_at_or_below(path)))
         };
-        (paths.is_empty() || is_in(paths)) && !is_in(except)
+        (paths.is_empty() || is_in(&paths)) && !is_in(except)
     };
     let mut selected: BTreeSet<(Id, &Bytes)> =
         changed.keys().filter(|(dir, name)| is_asked_for(dir, name)).copied().collect();

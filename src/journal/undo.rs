@@ -87,11 +87,7 @@ impl Store {
         let first = |id: Id| same.first(id);
         let before = entry.places(&self.root_ids, |noted| noted.before);
         let after = entry.places(&self.root_ids, |noted| noted.after);
-        // A directory that was made anew is undone whole: what it held before can only come back with it.
-        let remade = entry.remade(&after);
-        let whole = |path: &Place| remade.iter().find(|above| path.is_at_or_below(above)).unwrap_or(path).clone();
-        let paths: Vec<Place> = options.paths.iter().map(whole).collect();
-        let selected = select(&entry, &survey, [&before, &after], &paths, options.except);
+        let selected = select(&entry, &survey, [&before, &after], options.paths, options.except);
         let dirs = selected.iter().flat_map(|(dir, _)| before.get(dir).into_iter().chain(after.get(dir)));
         self.reaches(dirs)?;
         let others = others(&later, numbers, oldest, &self.undone()?);

@@ -123,6 +123,9 @@ fn what_a_directory_that_was_made_anew_holds_is_told_by_name() {
             "1 edited, 1 created, 2 deleted, 2 touched",
             "{tier}"
         );
+        let call = run(&mut server, "rm -rf d; mkdir d; echo >d/new").unwrap()["call"].clone();
+        server.call("undo_changes", json!({"calls": [call], "paths": ["d/new"]})).texts();
+        assert_eq!(picture(&tree.path("work")), before, "{tier}: it comes back whole");
     }
 }
 
