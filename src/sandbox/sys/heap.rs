@@ -15,7 +15,7 @@ pub fn keep_little() {
     }
 }
 
-/// Gives back what was freed between blocks that are in use, which the allocator keeps by itself (malloc_trim(3)).
+/// Gives back what was freed between blocks that are in use, which the allocator keeps by itself (`malloc_trim(3)`).
 #[cfg(target_env = "gnu")]
 pub fn give_back() {
     // SAFETY: malloc_trim takes a number, and locks what it looks at.
