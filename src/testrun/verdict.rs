@@ -399,6 +399,28 @@ mod tests {
     }
 
     #[test]
+    fn a_worker_that_dies_with_its_tests_is_a_crash_and_a_missing_environment_is_none() {
+        let of = |not_run| {
+            let summary = Summary { total: not_run, not_run, ..Summary::default() };
+            let run_errors = vec![RunError { class: None, message: "x".to_owned(), stack: Vec::new() }];
+            let results = TestResults { run_errors, unfinished: vec!["a.test.ts".to_owned()], ..results(summary) };
+            of_tests(&Vitest, &results, 0, exit(1))
+        };
+        assert_eq!([of(2), of(0)], [TestStatus::Crashed, TestStatus::ConfigError]);
+    }
+
+    #[test]
+    fn times_of_a_clock_that_a_test_stopped_are_left_out() {
+        let slow = |id: &str, duration_ms| crate::testrun::model::Slow { id: id.to_owned(), duration_ms };
+        let results = TestResults { slowest: vec![slow("a", 99_000), slow("b", 1_100)], ..results(passed(2)) };
+        let info =
+            ToolInfo { name: (&Pytest as &dyn Runner).id(), version: None, command: Vec::new(), cwd: "/p".to_owned() };
+        let ending = ProcessEnding { duration_ms: 1_000, ..exit(0) };
+        let report = test_report(&Pytest, info, Scope::default(), results, Vec::new(), ending, false);
+        assert_eq!(report.slowest, [slow("b", 1_000)]);
+    }
+
+    #[test]
     fn only_tests_that_ran_and_a_runner_that_agrees_pass() {
         let of = |results: &TestResults, code| of_tests(&Vitest, results, 0, exit(code));
         assert_eq!(of(&results(passed(1)), 0), TestStatus::Passed);
