@@ -244,9 +244,8 @@ impl Batch<'_> {
         let commit = |file: Ready<'_>| {
             self.step();
             let (target, prepared) = file?;
-            // The stamp refuses a file that was changed since it was read, so no update is lost.
-            let outcome = failed.take().map_or_else(|| fs::commit_all(vec![prepared], held.as_ref()), Err);
-            Ok((target, outcome))
+            let commit = |prepared| failed.take().map_or_else(|| fs::commit_all(vec![prepared], held.as_ref()), Err);
+            Ok((target, prepared.and_then(commit)))
         };
         let committed: Vec<Result<_, Error>> = files.into_iter().map(commit).collect();
         drop(held);
@@ -271,12 +270,13 @@ impl Batch<'_> {
         let writer = self.context.writer();
         let filled = parallel::map(targets.into_iter().zip(files), |(target, (_, file))| {
             let target = target?;
-            let filled = writer.fill(&target, file.applied.content.pieces(), Some(&file.stamp))?;
+            // The stamp refuses a file that was changed since it was read, so no update is lost.
+            let filled = writer.fill(&target, file.applied.content.pieces(), Some(&file.stamp));
             Ok((target, filled))
         });
         parallel::map_flushing(filled, |file: Result<_, Error>| {
             let (target, filled) = file?;
-            Ok((target, fs::Filled::flush(filled)?))
+            Ok((target, filled.and_then(fs::Filled::flush)))
         })
     }
 
@@ -319,7 +319,7 @@ impl Batch<'_> {
         let names: Vec<&dyn fs::locks::Named> = targets.iter().map(|target| target as _).collect();
         let _locked = writer.lock_all(&names);
         let prepared = self.prepare(targets.into_iter().map(Ok).collect(), &files).into_iter();
-        let prepared = prepared.map(|file| file.map(|(_, prepared)| prepared)).collect::<Result<Vec<_>, _>>()?;
+        let prepared = prepared.map(|file| Ok(file?.1?)).collect::<Result<Vec<_>, Error>>()?;
         fs::commit_all(prepared, None)?;
         drop(files);
         Ok(paths.iter().zip(computed).map(|(path, file)| done(path, self.edits, file, Ok(None))).collect())
@@ -327,7 +327,7 @@ impl Batch<'_> {
 }
 
 /// A file that lies ready, or why it does not.
-type Ready<'a> = Result<(Checked<Write>, Prepared<'a>), Error>;
+type Ready<'a> = Result<(Checked<Write>, Result<Prepared<'a>, FsError>), Error>;
 
 /// The files whose edits changed something.
 fn changing<'a>(paths: &'a [PathBuf], computed: &'a [Result<Computed, Error>]) -> Vec<(&'a PathBuf, &'a Computed)> {
