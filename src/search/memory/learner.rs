@@ -68,8 +68,10 @@ impl Learner {
         Busy(&self.shared.calls, &self.shared.stirred)
     }
 
-    /// Adds a tree. Nothing happens if too many wait, or no thread can be started: signatures only save time.
+    /// Adds a tree that was searched. Nothing is learned if too many wait, or no thread can be started: signatures only save time.
     pub(super) fn add(&self, inner: &Arc<Inner>, start: Checked<Read>) {
+        // What the search itself noted.
+        self.shared.has_news.store(true, Ordering::Relaxed);
         {
             let mut work = self.shared.lock();
             if work.len() >= MAX_LEARNED_TREES {
@@ -169,7 +171,6 @@ impl Shared {
         let _ = setpriority_process(None, LOWEST);
         let mut written = None;
         while let Some(start) = self.next(inner, &mut written) {
-            self.has_news.store(true, Ordering::Relaxed);
             self.learn(inner, &start);
         }
     }
