@@ -230,14 +230,13 @@ fn connect(config: &Config, services: &Services, what: &OsStr) -> Result<Answer>
         Host::Address(address) => address.to_canonical().is_loopback(),
         Host::Name(name) => name == "localhost",
     };
+    let own = || Answer::allowed("commands have a loopback of their own, which is not that of this machine");
     if rules.is_empty() {
         return Ok(match (standing.tier, standing.effective_network()) {
             _ if standing.by_rule => Answer::allowed("the mock set of --network answers, and nothing is reached"),
             (Some(Tier::Off), _) => Answer::allowed("commands run without walls (--sandbox off)"),
             (_, Network::Host) => Answer::allowed("commands have the system's network (--network host)"),
-            (_, Network::Loopback) if is_own => {
-                Answer::allowed("commands have a loopback of their own, which is not that of this machine")
-            }
+            (_, Network::Loopback) if is_own => return Ok(own()),
             (_, Network::Loopback) => {
                 Answer::denied("commands have only a loopback of their own (--network loopback)").unless(flag, besides)
             }
@@ -252,7 +251,7 @@ fn connect(config: &Config, services: &Services, what: &OsStr) -> Result<Answer>
     }
     if !rules.allows(&to) {
         if is_own && standing.tier == Some(Tier::Namespaces) {
-            return Ok(Answer::allowed("commands have a loopback of their own, which is not that of this machine"));
+            return Ok(own());
         }
         return Ok(Answer::denied("no --allow-net names it").unless(flag, besides).noting(danger));
     }

@@ -7,16 +7,17 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
 
-use super::absolute;
 use super::credentials;
 use super::profile::{Profile, System};
+use super::without_parents;
 use crate::cli::{CredentialArgs, Home, LinkedGit, NetworkArg, Options, Sandbox};
 use crate::egress::{Credentials, Rules};
 use crate::limits;
 use crate::policy::Grant;
 use crate::sandbox::explain::Asked;
 use crate::sandbox::toolchains::{self, CARGO_HOME, SYSTEM, Surroundings, Toolchains};
-use crate::sandbox::{EnvRules, Limits, Network, Visible, environment};
+use crate::sandbox::{EnvRules, Limits, Network, Visible, environment, is_below_link};
+use crate::secrets::is_led_by_agents;
 
 /// Why something is visible: the operator named it.
 const BY_FLAG: &str = "--system";
@@ -54,7 +55,9 @@ const GIT: [(&str, &str); 2] = [
 ];
 
 /// Nothing that git starts goes on after the command, so what it would do in the background (`git maintenance run --auto`) it does at once.
-const GIT_WAITS: [(&str, &str); 2] = [("gc.autoDetach", "false"), ("maintenance.autoDetach", "false")];
+/// Linked worktrees that commands do not see are not gone.
+const GIT_KEEPS: [(&str, &str); 3] =
+    [("gc.autoDetach", "false"), ("maintenance.autoDetach", "false"), ("gc.worktreePruneExpire", "never")];
 
 /// What the walls around commands shall be, as far as it does not depend on the tier.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -147,6 +150,9 @@ impl SandboxConfig {
                 let has_network = network == Network::Host || !hosts.is_empty() || recording.is_some();
                 let downloads = private_home && cache.is_none() && !has_network && !options.no_toolchain_caches;
                 found = toolchains(world, &home, downloads);
+                let is_shown = |place: &Path| can_be_shown(place, &roots);
+                found.system.retain(|seen| is_shown(&seen.path));
+                found.cargo_home = found.cargo_home.filter(|place| is_shown(place));
             }
             found.system.splice(0..0, system(options, profile, world, usual)?);
             if !private_home {
@@ -176,7 +182,7 @@ impl SandboxConfig {
         let missing: Vec<_> = told.filter(unset).collect();
         environment.extend(missing.into_iter().map(|(name, value)| (name.into(), value.into())));
         if !world.own {
-            credentials::configure_git(&mut environment, GIT_WAITS.into_iter())?;
+            credentials::configure_git(&mut environment, GIT_KEEPS.into_iter())?;
         }
         credentials::stand_in(&mut environment, &credentials)?;
         let is_free = |place: &PathBuf| {
@@ -301,7 +307,7 @@ fn cache(options: &Options, profile: &Profile, world: &World, private_home: bool
         bail!("--cache is for the private HOME of commands, and with --sandbox off or --home read-only they have none");
     }
     let mib = options.cache_mib.or(profile.limits.cache_mib).unwrap_or(limits::DEFAULT_CACHE_MIB);
-    Ok(Some(CacheConfig { dir: absolute(&world.here, dir), bytes: mib * 1024 * 1024 }))
+    Ok(Some(CacheConfig { dir: without_parents(&world.here, dir), bytes: mib * 1024 * 1024 }))
 }
 
 /// Whether commands see what they usually see of the system.
@@ -321,10 +327,10 @@ fn system(options: &Options, profile: &Profile, world: &World, usual: bool) -> R
         system.extend(SYSTEM.map(|path| Visible { path: path.into(), why: "the system's programs" }));
     }
     if let Some(System::Dirs(dirs)) = &profile.system {
-        system.extend(dirs.iter().map(|dir| Visible { path: absolute(&world.here, dir), why: BY_PROFILE }));
+        system.extend(dirs.iter().map(|dir| Visible { path: without_parents(&world.here, dir), why: BY_PROFILE }));
     }
     for dir in &options.system {
-        let path = absolute(&world.here, dir);
+        let path = without_parents(&world.here, dir);
         if std::fs::metadata(&path).is_err() {
             bail!("--system `{}` does not exist or cannot be looked at", path.display());
         }
@@ -337,6 +343,12 @@ fn toolchains(world: &World, home: &Path, downloads: bool) -> Toolchains {
     let path: Vec<PathBuf> = std::env::split_paths(&world.variable("PATH").unwrap_or_default()).collect();
     let surroundings = Surroundings { home, path: &path, downloads };
     toolchains::find(surroundings, |name| world.variable(name), |path| std::fs::symlink_metadata(path).is_ok())
+}
+
+/// Whether what was found can be shown at its path: nothing else of the commands is there, it is no link, and no agent leads it elsewhere.
+fn can_be_shown(place: &Path, roots: &[PathBuf]) -> bool {
+    let is_link = std::fs::symlink_metadata(place).is_ok_and(|found| found.is_symlink());
+    !is_link && !is_below_link(place) && !is_led_by_agents(place, roots)
 }
 
 /// By what the operator typed and, where it goes through links, by what that is now.
@@ -364,6 +376,11 @@ fn check_system(system: &[Visible], roots: &[PathBuf]) -> Result<()> {
                 "`{shown}` ({why}) lies in the allowed directory `{}`, whose rights it has; to keep it read-only give it as \
                  --protect",
                 root.display()
+            );
+        }
+        if is_led_by_agents(path, roots) {
+            bail!(
+                "`{shown}` ({why}) leads through an allowed directory, where an agent can lead it elsewhere: give its true path"
             );
         }
     }

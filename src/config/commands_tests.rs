@@ -32,12 +32,14 @@ fn wrong(flags: &[&str], profile: &str) -> String {
     format!("{:#}", resolve(flags, profile).unwrap_err())
 }
 
-const GIT_CONFIGURED: [(&str, &str); 5] = [
+const GIT_CONFIGURED: [(&str, &str); 7] = [
     ("GIT_CONFIG_KEY_0", "gc.autoDetach"),
     ("GIT_CONFIG_VALUE_0", "false"),
     ("GIT_CONFIG_KEY_1", "maintenance.autoDetach"),
     ("GIT_CONFIG_VALUE_1", "false"),
-    ("GIT_CONFIG_COUNT", "2"),
+    ("GIT_CONFIG_KEY_2", "gc.worktreePruneExpire"),
+    ("GIT_CONFIG_VALUE_2", "never"),
+    ("GIT_CONFIG_COUNT", "3"),
 ];
 
 /// Without what is said to package managers where there is no network, and to git.
@@ -269,9 +271,9 @@ fn commands_have_stand_ins_wherever_a_secret_would_be() {
     let expected = [
         "OTHER=STAND_IN!".to_owned(),
         "TOKEN=STAND_IN".to_owned(),
-        "GIT_CONFIG_KEY_2=credential.https://api.example.com.helper".to_owned(),
-        format!("GIT_CONFIG_VALUE_2={}", helper("x-access-token")),
-        "GIT_CONFIG_COUNT=3".to_owned(),
+        "GIT_CONFIG_KEY_3=credential.https://api.example.com.helper".to_owned(),
+        format!("GIT_CONFIG_VALUE_3={}", helper("x-access-token")),
+        "GIT_CONFIG_COUNT=4".to_owned(),
     ];
     assert_eq!(credentials(&flags, "{}"), Ok(expected.to_vec()));
     let with_git = ["--env", "GIT_CONFIG_COUNT=1", "--env", "GIT_CONFIG_KEY_0=a.b", "--env", "GIT_CONFIG_VALUE_0=c"];
@@ -285,10 +287,12 @@ fn commands_have_stand_ins_wherever_a_secret_would_be() {
         "GIT_CONFIG_KEY_1=gc.autoDetach",
         "GIT_CONFIG_KEY_2=maintenance.autoDetach",
         "GIT_CONFIG_VALUE_2=false",
+        "GIT_CONFIG_KEY_3=gc.worktreePruneExpire",
+        "GIT_CONFIG_VALUE_3=never",
         "TOKEN=STAND_IN",
-        "GIT_CONFIG_KEY_3=credential.https://api.example.com.helper",
-        &format!("GIT_CONFIG_VALUE_3={}", helper("me")),
-        "GIT_CONFIG_COUNT=4",
+        "GIT_CONFIG_KEY_4=credential.https://api.example.com.helper",
+        &format!("GIT_CONFIG_VALUE_4={}", helper("me")),
+        "GIT_CONFIG_COUNT=5",
     ];
     assert_eq!(said, expected);
 }

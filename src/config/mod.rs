@@ -11,7 +11,7 @@ mod undo;
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -486,9 +486,32 @@ fn absolute(here: &Path, path: &Path) -> PathBuf {
     if path.as_os_str().is_empty() { PathBuf::new() } else { here.join(path) }
 }
 
+/// The same without `..`, which would hide where it lies; the last name need not be there yet.
+fn without_parents(here: &Path, path: &Path) -> PathBuf {
+    let path = absolute(here, path);
+    if !path.components().any(|part| part == Component::ParentDir) {
+        return path;
+    }
+    let above = || Some(std::fs::canonicalize(path.parent()?).ok()?.join(path.file_name()?));
+    std::fs::canonicalize(&path).ok().or_else(above).unwrap_or(path)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_path_by_way_of_a_parent_is_told_by_where_it_lies() {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = std::fs::canonicalize(dir.path()).unwrap();
+        std::fs::create_dir_all(dir.join("project/src")).unwrap();
+        let at = |path: &str| without_parents(&dir.join("project"), Path::new(path));
+        assert_eq!(at("../project/src"), dir.join("project/src"));
+        assert_eq!(at("../cache"), dir.join("cache"));
+        assert_eq!(at("src/../new/../other"), dir.join("project/src/../new/../other"));
+        assert_eq!(at("cache"), dir.join("project/cache"));
+        assert_eq!(at(""), PathBuf::new());
+    }
 
     #[test]
     fn only_a_final_suffix_is_one() {

@@ -90,11 +90,15 @@ impl Ring {
     /// Adds bytes. When the disk does not take them, all that was kept is forgotten, and readers are told.
     pub(super) fn push(&mut self, bytes: &[u8]) {
         let first = bytes.len().saturating_sub(usize::try_from(self.cap).unwrap_or(usize::MAX));
+        // A full disk is told once.
+        let is_news = self.oldest < self.end || self.end == 0;
         let start = self.end + first as u64;
         self.end += bytes.len() as u64;
         self.oldest = self.oldest.max(self.end.saturating_sub(self.cap));
         if let Err(error) = self.put(&bytes[first..], start) {
-            tracing::warn!("output of a command is lost: {error}");
+            if is_news {
+                tracing::warn!("output of a command is lost: {error}");
+            }
             self.oldest = self.end;
         }
     }

@@ -63,7 +63,7 @@ pub enum JournalError {
     },
     #[error("{}: lies more than {JOURNAL_DEPTH} directories deep, and nothing was undone: undo the rest by its paths", path.display())]
     TooDeep { path: PathBuf },
-    #[error("{}: its filesystem does not tell when a file was made (statx, STATX_BTIME), which the journal needs; turn undo off for this tree", path.display())]
+    #[error("{}: nothing tells when it was made (statx, STATX_BTIME), which the journal needs: allow directories in it, or turn undo off for this tree", path.display())]
     Birthless { path: PathBuf },
 }
 

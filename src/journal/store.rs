@@ -78,6 +78,15 @@ impl Store {
             }
             open_dir(dir, name).map_err(failed("opening the store"))
         };
+        let mut root_ids = Vec::new();
+        for root in roots.iter() {
+            let found =
+                stat_of(&root.handle).map_err(JournalError::io(format!("{}: looking at it", root.shown.display())))?;
+            if found.id.born() == 0 {
+                return Err(JournalError::Birthless { path: root.shown.clone() });
+            }
+            root_ids.push(found.id);
+        }
         let user = geteuid().as_raw();
         let refused = |got: String| JournalError::Store { path: shown.into(), got, user };
         let dir = make(dir, name)?.ok_or_else(|| refused("no directory".into()))?;
@@ -89,15 +98,6 @@ impl Store {
             make(dir.as_fd(), OsStr::new(name))?.ok_or_else(|| refused(format!("no directory named `{name}` in it")))
         };
         let (logs, kept) = (part("log")?, Arc::new(part("kept")?));
-        let mut root_ids = Vec::new();
-        for root in roots.iter() {
-            let found =
-                stat_of(&root.handle).map_err(JournalError::io(format!("{}: looking at it", root.shown.display())))?;
-            if found.id.born() == 0 {
-                return Err(JournalError::Birthless { path: root.shown.clone() });
-            }
-            root_ids.push(found.id);
-        }
         Ok(Self {
             dir,
             logs,

@@ -70,7 +70,7 @@ pub use sys::leases::{is_lease_undisturbed, take_read_lease};
 pub use sys::pages::unwritten_pages;
 pub use sys::resolver::{addresses, keep_to_own_sources};
 pub use toolchains::Visible;
-pub use view::home as private_home;
+pub use view::{home as private_home, is_below_link};
 pub use walls::{hold_server, is_inside};
 pub use wire::{
     Blocked, Cause, Changed, Denied, Event, Exit, Guard, Hello, Intercept, MemoryHold, PROXY_PORT, Request, Run, Vitals,

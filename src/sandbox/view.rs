@@ -338,6 +338,11 @@ fn system_links(plan: &Plan) -> Vec<(PathBuf, PathBuf)> {
         .collect()
 }
 
+/// Whether a link that commands have leads to somewhere else than this path does here.
+pub fn is_below_link(path: &Path) -> bool {
+    SKELETON_LINKS.iter().any(|(_, at)| below_root(path).starts_with(at))
+}
+
 /// A path relative to the new root.
 fn below_root(path: &Path) -> &Path {
     path.strip_prefix("/").unwrap_or(path)

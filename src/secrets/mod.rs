@@ -12,7 +12,7 @@ pub mod reading;
 
 pub use identity::{identity, leads_to};
 pub use log_file::open_log;
-pub use reachability::Reach;
+pub use reachability::{Reach, is_led_by_agents};
 
 use std::fs::File;
 use std::path::{Path, PathBuf};

@@ -183,6 +183,14 @@ impl Reach {
     }
 }
 
+/// Whether a path lies in one of these directories, by whatever name, or leads through a link in one: an agent could lead it elsewhere.
+pub fn is_led_by_agents(path: &Path, roots: &[PathBuf]) -> bool {
+    let reach = Reach { roots: roots.to_vec(), ..Reach::default() };
+    let roots: Vec<Id> = roots.iter().filter_map(|root| id(root)).collect();
+    let lies_in_one = std::fs::canonicalize(path).is_ok_and(|real| above(&real).iter().any(|id| roots.contains(id)));
+    lies_in_one || !matches!(reach.link_of_an_agent(path), Ok(None))
+}
+
 /// A file and the directories above it.
 fn above(real: &Path) -> Vec<Id> {
     real.ancestors().filter_map(id).collect()

@@ -17,7 +17,7 @@ use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::budget::{Room, Share};
 use crate::edit::{Applied, Edit};
 use crate::error::Error;
-use crate::fs::{self, DirLocks, FsError, Prepared, Stamp};
+use crate::fs::{self, FsError, Prepared, Stamp};
 use crate::limits::{CHANGE_ATTEMPTS, FILES_FLUSHED_TOGETHER, MAX_EDIT_BYTES, MAX_EDIT_FILES, MAX_EDIT_TOTAL_BYTES};
 use crate::policy::{Checked, Kind, Write};
 use crate::protocol::Content;
@@ -219,50 +219,22 @@ impl Batch<'_> {
 
     /// Writes files, each for itself. With what was computed anew of those that had changed meanwhile.
     fn write_each(&self, files: &[(&PathBuf, &Computed)]) -> Vec<Result<Option<Computed>, Error>> {
-        let (policy, writer) = (&self.context.services.policy, self.context.writer());
+        let policy = &self.context.services.policy;
         let targets = parallel::map(files, |(path, _)| policy.write(path).map_err(Error::from));
-        let names: Vec<&dyn fs::locks::Named> = targets.iter().flatten().map(|target| target as _).collect();
-        let _locked = writer.lock_all(&names);
-        let prepared = self.prepare(targets, files);
-        let mut by_directory: Vec<(_, Vec<_>)> = Vec::new();
-        for ((path, _), prepared) in files.iter().zip(prepared) {
-            match by_directory.last_mut() {
-                Some((there, run)) if *there == path.parent() => run.push(prepared),
-                _ => by_directory.push((path.parent(), vec![prepared])),
-            }
-        }
-        parallel::map(by_directory, |(_, run)| self.commit_each(run)).into_iter().flatten().collect()
-    }
-
-    /// Gives files of one directory their names, under one lock on it.
-    fn commit_each(&self, files: Vec<Ready<'_>>) -> Vec<Result<Option<Computed>, Error>> {
-        let first = files.iter().flatten().next();
-        let (mut failed, held) = match first.map(|(target, _)| DirLocks::of(target)).transpose() {
-            Ok(held) => (None, held.flatten()),
-            Err(error) => (Some(error), None),
-        };
-        let commit = |file: Ready<'_>| {
+        parallel::map_flushing(self.prepare(targets, files), |file| {
             self.step();
+            let writer = self.context.writer();
             let (target, prepared) = file?;
-            let commit = |prepared| failed.take().map_or_else(|| fs::commit_all(vec![prepared], held.as_ref()), Err);
-            Ok((target, prepared.and_then(commit)))
-        };
-        let committed: Vec<Result<_, Error>> = files.into_iter().map(commit).collect();
-        drop(held);
-        let again = |file: Result<(Checked<Write>, Result<(), FsError>), Error>| match file? {
-            (target, Err(FsError::Changed { .. })) => edits::attempts(&target, |held| {
-                let again = self.compute_at(&target, &AtomicU64::new(0))?;
-                self.context.writer().replace_under(
-                    held,
-                    &target,
-                    again.applied.content.pieces(),
-                    Some(&again.stamp),
-                )?;
-                Ok(Some(again))
-            }),
-            (_, committed) => Ok(committed.map(|()| None)?),
-        };
-        committed.into_iter().map(again).collect()
+            let _locked = writer.lock(&target);
+            match prepared.and_then(|prepared| fs::commit_all(vec![prepared], None)) {
+                Err(FsError::Changed { .. }) => edits::attempts(&target, |held| {
+                    let again = self.compute_at(&target, &AtomicU64::new(0))?;
+                    writer.replace_under(held, &target, again.applied.content.pieces(), Some(&again.stamp))?;
+                    Ok(Some(again))
+                }),
+                committed => Ok(committed.map(|()| None)?),
+            }
+        })
     }
 
     /// Writes all before the first is flushed: the disk then has less to wait for.

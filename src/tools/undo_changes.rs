@@ -13,7 +13,7 @@ use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::journal::{Change, Ended, Journal, Options, Outcome, Place};
 use crate::limits::{MAX_NAMED_CHANGES, MAX_UNDONE_LINES};
-use crate::policy::{Touch, note};
+use crate::policy::{PolicyError, Touch, note};
 
 pub struct UndoChanges;
 
@@ -87,10 +87,11 @@ impl Tool for UndoChanges {
             let policy = &context.services.policy;
             match change {
                 // It goes.
-                Change::Created => {}
-                Change::Edited | Change::Deleted | Change::Metadata => policy.may_return(&now, None, &still)?,
-                Change::Renamed { from } => policy.may_return(&journal.store.path(from), Some(&now), &still)?,
+                Change::Created => Ok(()),
+                Change::Edited | Change::Deleted | Change::Metadata => policy.may_return(&now, None, &still),
+                Change::Renamed { from } => policy.may_return(&journal.store.path(from), Some(&now), &still),
             }
+            .map_err(left_out)?;
         }
         if params.dry_run == Some(true) {
             return Ok(reply(context, journal, &planned));
@@ -111,6 +112,17 @@ impl Tool for UndoChanges {
         let settled = done.number.map(|number| journal.settle(number, &done.undone)).unwrap_or_default();
         context.changes.made(Ended { number: done.number, changes: done.undone.clone(), lost: None, settled });
         Ok(reply(context, journal, &done))
+    }
+}
+
+/// What is hidden stands in the way of the rest.
+fn left_out(error: PolicyError) -> Error {
+    match error {
+        PolicyError::Hidden { .. } => Error::Unsuitable {
+            message: error.to_string(),
+            hint: "leave it out (`paths`: [\"!PATH\"]); the operator can undo it (`replay changes undo`)".into(),
+        },
+        error => error.into(),
     }
 }
 

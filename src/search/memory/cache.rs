@@ -176,7 +176,11 @@ impl Place {
         let mut entries = RawDir::new(&dir, buffer.spare_capacity_mut());
         while let Some(entry) = entries.next() {
             let name = entry?.file_name().to_owned();
-            if let Ok(stat) = statat(&self.dir, &name, AtFlags::SYMLINK_NOFOLLOW)
+            let of_hex = name.to_bytes().strip_prefix(UNFINISHED.as_bytes()).unwrap_or(name.to_bytes());
+            // The directory may be a link to one with other files.
+            if matches!(of_hex.len(), 16 | 32)
+                && of_hex.iter().all(u8::is_ascii_hexdigit)
+                && let Ok(stat) = statat(&self.dir, &name, AtFlags::SYMLINK_NOFOLLOW)
                 && FileType::from_raw_mode(stat.st_mode) != FileType::Directory
             {
                 files.push((stat.st_mtime, stat.st_size.cast_unsigned(), name));

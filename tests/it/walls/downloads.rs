@@ -53,6 +53,26 @@ fn what_cargo_and_go_have_downloaded_is_there_read_only_and_nothing_beside_it() 
 }
 
 #[test]
+fn a_place_that_an_agent_can_lead_elsewhere_is_not_shown() {
+    everywhere(|setting| {
+        let tree = laid_out(setting);
+        tree.file("outside/kept/x", SECRET).dir("outside/home").dir("work/pkg");
+        // ~/go is the allowed directory, in which an agent made a link.
+        std::os::unix::fs::symlink(tree.path("work"), tree.path("outside/home/go")).unwrap();
+        std::os::unix::fs::symlink(tree.path("outside/kept"), tree.path("work/pkg/mod")).unwrap();
+        if let Some(owner) = setting.owner {
+            give(&tree.path("outside"), owner);
+        }
+        let home = tree.text("outside/home");
+        let mut walls = Walls::on(tree, setting, &[], &[("HOME", &home), ("PATH", "/usr/bin:/bin")]);
+        let kept = walls.beyond("kept");
+        walls.fails(&format!("cat {kept}/x"));
+        walls.fails(&format!("cat {home}/go/pkg/mod/x"));
+        walls.end();
+    });
+}
+
+#[test]
 fn cargo_has_its_directory_where_it_is_outside_and_writes_to_the_private_home() {
     for flags in [&[][..], &["--network", "host"], &["--no-toolchain-caches"]] {
         everywhere(|setting| {
