@@ -11,6 +11,7 @@ use super::project::disk::ProjectTree;
 use super::project::python;
 use super::project::signs::{LEVELS_BELOW, LOOKED_AT, ProjectLevel, SignWeight, inside};
 use super::tool::{ProjectTool, ToolKind};
+use crate::text::escape::show_path;
 
 /// A runner or checker that a project has.
 pub struct DetectedTool<T: ?Sized + 'static> {
@@ -35,7 +36,10 @@ impl<T: ToolKind + ?Sized> DetectedTool<T> {
     /// What speaks for it, and what else there is in `found`; `parameter` is what names a tool.
     pub fn notes(&self, found: &[Self], parameter: &str) -> Vec<String> {
         let others = found.iter().filter(|other| other.what.name() != self.what.name());
-        let others = others.map(|other| format!("`{parameter}: \"{}\"` ({})", other.what.name(), other.why));
+        let others = others.map(|other| {
+            let place = (other.dir != self.dir).then(|| format!(", in {}", show_path(&other.dir))).unwrap_or_default();
+            format!("`{parameter}: \"{}\"` ({}{place})", other.what.name(), other.why)
+        });
         let others = others.collect::<Vec<_>>().join(", ");
         let also = (!others.is_empty()).then(|| format!("there is also {others}"));
         [format!("{}: {}", self.what.name(), self.why)].into_iter().chain(also).collect()
@@ -149,6 +153,22 @@ mod tests {
         );
         assert_eq!(below::<dyn Runner>(&tree(&files), Path::new("/w/packages")), [("b".to_owned(), jest)]);
         assert_eq!(below::<dyn Checker>(&tree(&files), Path::new("/w")), [("tools".to_owned(), mypy)]);
+    }
+
+    #[test]
+    fn another_runner_of_another_place_is_told_with_it() {
+        let files = [
+            ("/w/package.json", r#"{"scripts": {"test": "vitest run"}}"#),
+            ("/w/api/package.json", r#"{"scripts": {"test": "jest"}}"#),
+        ];
+        let found = runners(&tree(&files), Path::new("/w/api"));
+        assert_eq!(
+            found[0].notes(&found, "runner"),
+            [
+                "jest: the test script of package.json runs jest",
+                "there is also `runner: \"vitest\"` (the test script of package.json runs vitest, in /w)"
+            ]
+        );
     }
 
     #[test]

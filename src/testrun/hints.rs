@@ -21,7 +21,8 @@ pub fn hint(
     Some(match report.status {
         TestStatus::MissingTool => {
             // What lies in a project may lie in another.
-            let elsewhere = runner.lies_in_projects().then(|| who_has(context, report.runner.cwd.as_ref(), runner)).flatten();
+            let elsewhere =
+                runner.lies_in_projects().then(|| who_has(context, report.runner.cwd.as_ref(), runner)).flatten();
             elsewhere.unwrap_or_else(|| runner.how_to_get(context, &report.runner.command))
         }
         TestStatus::TimedOut if lingered => format!(
@@ -39,7 +40,7 @@ pub fn hint(
             )
         }
         TestStatus::NoTests if matches!(selection, TestSelection::Targets(_)) && !report.left_out.is_empty() => {
-            "the project's own configuration leaves out what was named, as `leftOut` says: change that, or name something else"
+            "what was named is left out, as `leftOut` says: change what leaves it out, or name something else"
                 .to_owned()
         }
         TestStatus::NoTests if request.filter.is_none() && matches!(selection, TestSelection::Targets(_)) => {

@@ -75,8 +75,14 @@ pub fn difference(
     room: &Room<'_>,
 ) -> Result<String, Error> {
     let from = if let Change::Renamed { from } = change { from } else { place };
-    let before = if *change == Change::Created { None } else { versions.before(from)? };
-    let after = if *change == Change::Deleted { None } else { versions.after(place)? };
+    let mut before = if *change == Change::Created { None } else { versions.before(from)? };
+    let mut after = if *change == Change::Deleted { None } else { versions.after(place)? };
+    if matches!(change, Change::Edited | Change::Renamed { .. }) {
+        // In a directory that was moved or made anew not all is noted by its name.
+        for side in [&mut before, &mut after] {
+            side.get_or_insert(Version::Unknown);
+        }
+    }
     let sizes = [&before, &after].map(|side| if let Some(Version::File { size, .. }) = side { *size } else { 0 });
     let bytes: u64 = sizes.iter().sum();
     let _held = room.take(usize::try_from(bytes.min(2 * MAX_SHOWN_FILE_BYTES)).unwrap_or(usize::MAX))?;

@@ -83,10 +83,18 @@ impl Counts {
 
     /// As `3 edited, 1 deleted`.
     pub fn words(self) -> String {
+        self.told(["edited", "created", "deleted", "moved", "touched"])
+    }
+
+    /// What their undo does, as `3 reverted, 1 restored`.
+    pub fn undone(self) -> String {
+        self.told(["reverted", "removed", "restored", "moved back", "restored in their metadata"])
+    }
+
+    fn told(self, words: [&str; 5]) -> String {
         let Self { edited, created, deleted, moved, touched } = self;
-        let all =
-            [(edited, "edited"), (created, "created"), (deleted, "deleted"), (moved, "moved"), (touched, "touched")];
-        let some = all.iter().filter(|(count, _)| *count > 0);
+        let all = [edited, created, deleted, moved, touched].into_iter().zip(words);
+        let some = all.filter(|(count, _)| *count > 0);
         some.map(|(count, word)| format!("{count} {word}")).collect::<Vec<_>>().join(", ")
     }
 }

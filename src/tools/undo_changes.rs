@@ -189,7 +189,7 @@ fn by_directory(names: &Names<'_>, outcome: &Outcome) -> String {
         let above = if name.starts_with('/') { name.rsplit_once('/') } else { name.split_once('/') };
         all.entry(above.map_or(".", |(above, _)| above).to_owned()).or_default().add(change, 1);
     }
-    let lines: Vec<String> = all.iter().map(|(above, counts)| format!("in {above}: {}", counts.words())).collect();
+    let lines: Vec<String> = all.iter().map(|(above, counts)| format!("in {above}: {}", counts.undone())).collect();
     limited(&lines)
 }
 

@@ -290,6 +290,8 @@ fn own_runtime() -> io::Result<Runtime> {
 
 enum Source {
     Listener(tokio::net::TcpListener),
+    /// One of which only those are taken that wait already.
+    Left(std::net::TcpListener),
     Given(mpsc::UnboundedReceiver<OwnedFd>),
 }
 
@@ -298,13 +300,30 @@ impl Source {
     async fn next(&mut self) -> Option<io::Result<(TcpStream, SocketAddr)>> {
         match self {
             Self::Listener(listener) => Some(listener.accept().await),
+            Self::Left(listener) => listener.accept().ok().map(|(socket, peer)| Ok((watched(socket)?, peer))),
             Self::Given(given) => {
-                let socket = std::net::TcpStream::from(given.recv().await?);
-                let made = socket.set_nonblocking(true).and_then(|()| TcpStream::from_std(socket));
-                Some(made.and_then(|stream| Ok((stream.peer_addr()?, stream))).map(|(peer, stream)| (stream, peer)))
+                let stream = watched(given.recv().await?.into());
+                Some(stream.and_then(|stream| Ok((stream.peer_addr()?, stream))).map(|(peer, stream)| (stream, peer)))
             }
         }
     }
+
+    /// Who connected before the end is still told of: a program may have ended right after it.
+    fn last(self) -> Option<Self> {
+        match self {
+            Self::Listener(listener) => listener.into_std().ok().map(Self::Left),
+            Self::Left(_) => Some(self),
+            Self::Given(mut given) => {
+                given.close();
+                Some(Self::Given(given))
+            }
+        }
+    }
+}
+
+fn watched(socket: std::net::TcpStream) -> io::Result<TcpStream> {
+    socket.set_nonblocking(true)?;
+    TcpStream::from_std(socket)
 }
 
 async fn serve(attempts: Arc<Attempts>, sources: Vec<(Source, bool)>, datagrams: Vec<tokio::net::UdpSocket>) {
@@ -323,6 +342,7 @@ async fn accept(attempts: Arc<Attempts>, mut source: Source, forward: bool, plac
     let shared = &attempts.shared;
     let mut stop = shared.stop.clone();
     let mut connections = JoinSet::new();
+    let mut is_last = false;
     loop {
         let next = async {
             // In this order: what has no place yet waits in the socket's queue.
@@ -339,7 +359,14 @@ async fn accept(attempts: Arc<Attempts>, mut source: Source, forward: bool, plac
                 count_panic(shared, &ended);
                 continue;
             }
-            _ = stop.wait_for(|stop| *stop) => break,
+            _ = stop.wait_for(|stop| *stop), if !is_last => {
+                is_last = true;
+                source = match source.last() {
+                    Some(source) => source,
+                    None => break,
+                };
+                continue;
+            }
         };
         match accepted {
             Ok((client, peer)) => {

@@ -98,11 +98,11 @@ fn converse(context: Context, replay: Arc<Replay>, client: Stream) -> Nested<'st
                 _ => Duration::from_millis(SERVER_FIRST_MS),
             };
             let waits = begins && unspoken == Unspoken::Waits;
-            let reading = client.more(&mut asked);
             let read = tokio::select! {
-                read = reading => Some(read),
+                read = client.more(&mut asked) => Some(read),
                 () = tokio::time::sleep(patience), if !waits => None,
-                () = context.stopped() => return Ok(()),
+                // The program has ended. That it left may not be seen here yet.
+                () = context.stopped() => if begins { Some(Ok(0)) } else { return Ok(()) },
             };
             match (read, unspoken) {
                 // Some leave with a reset, which is no more than that.

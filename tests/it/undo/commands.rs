@@ -100,6 +100,18 @@ fn the_reply_says_what_was_changed_and_by_which_call_it_is_undone() {
 }
 
 #[test]
+fn a_file_whose_directory_was_moved_or_made_anew_is_not_told_as_emptied() {
+    for (line, told) in [("rm -r d; mkdir d; echo anew >d/e", "edited d/e"), ("mv y n; echo more >>n/z", "edited n/z")]
+    {
+        let tree = laid_out();
+        let mut server = start(&tree, TIERS[0]);
+        run(&mut server, line).unwrap();
+        let text = server.call("list_changes", json!({"call": 1})).text();
+        assert!(text.contains(&format!("\n{told}\n[no diff: a content was not kept, or changed since]")), "{text}");
+    }
+}
+
+#[test]
 fn what_a_directory_that_was_made_anew_holds_is_told_by_name() {
     for tier in TIERS {
         let tree = laid_out();
