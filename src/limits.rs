@@ -314,10 +314,8 @@ pub const EDIT_BYTES_PER_PLACE: usize = 48;
 pub const EDIT_PLACES_STEP: usize = 1024;
 /// Most files in one `edit_files` call.
 pub const MAX_EDIT_FILES: usize = 10_000;
-/// Files of one `edit_files` call that are written before the first of them is flushed. Each has about four open files.
-pub const FILES_FLUSHED_TOGETHER: usize = 128;
-/// Threads that wait for the disk in one call.
-pub const FLUSH_THREADS: usize = 8;
+/// Threads that write the files of one call.
+pub const WRITE_THREADS: usize = 8;
 /// Pieces of a new content up to this length in bytes are gathered before they are written.
 pub const WRITE_BUFFER_BYTES: usize = 128 * 1024;
 /// Most that one `edit_files` call loads in all, in bytes; a single file may be larger.

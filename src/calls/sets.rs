@@ -174,7 +174,7 @@ pub fn prepare(policy: &Policy, writer: CallWriter<'_>, directory: &str) -> Resu
     let target = may_write(Path::new(directory).join(MOCK_FILES[0]))?;
     // What is tried in it leaves nothing behind but the directory.
     drop(policy.create_dir(directory)?);
-    let begun = writer.fill(&target, [vec![b'#'; SET_ROOM_BYTES].as_slice()], None).and_then(fs::Filled::flush);
+    let begun = writer.prepare(&target, [vec![b'#'; SET_ROOM_BYTES].as_slice()], None);
     drop(begun.map_err(|source| CallsError::NotWritable { path: directory.to_owned(), reason: source })?);
     Ok(())
 }

@@ -42,4 +42,4 @@ pub use rename::move_no_clobber;
 pub use tree::{Tree, TreeEntry, TreeOptions, tree};
 pub use version::Version;
 pub use walk::{Ended, Visitor, WalkEntry, WalkOptions, walk};
-pub use write::{CallWriter, Durability, Filled, Writer};
+pub use write::{CallWriter, Durability, Writer};

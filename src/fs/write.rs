@@ -99,7 +99,7 @@ impl<'w> CallWriter<'w> {
         content: impl IntoIterator<Item = &'a [u8]>,
         expected: Option<&Stamp>,
     ) -> Result<bool, FsError> {
-        Self::settle(self.fill(target, content, expected)?.flush()?, held)
+        Self::settle(self.prepare(target, content, expected)?, held)
     }
 
     fn settle(prepared: Prepared<'_>, held: Option<&DirLocks>) -> Result<bool, FsError> {
@@ -120,7 +120,7 @@ impl<'w> CallWriter<'w> {
         target: &Checked<Write>,
         content: impl IntoIterator<Item = &'a [u8]>,
     ) -> Result<bool, FsError> {
-        Self::settle(self.fill_as(target, content, None, Privacy::Owner)?.flush()?, None)
+        Self::settle(self.prepare_as(target, content, None, Privacy::Owner)?, None)
     }
 
     /// As [`replace`](Self::replace), and an existing file keeps the time of its last change: who goes by it takes the file for
@@ -130,7 +130,7 @@ impl<'w> CallWriter<'w> {
         target: &Checked<Write>,
         content: impl IntoIterator<Item = &'a [u8]>,
     ) -> Result<(), FsError> {
-        let prepared = self.fill(target, content, None)?.flush()?;
+        let prepared = self.prepare(target, content, None)?;
         let Some(old) = &prepared.old else {
             return prepared.create(None);
         };
@@ -138,24 +138,23 @@ impl<'w> CallWriter<'w> {
         prepared.overwrite(None, Dating::Kept)
     }
 
-    /// The first half of a change to several files: everything that can fail for want of space or rights happens here, and
-    /// when it is flushed.
-    pub fn fill<'a>(
+    /// The first half of a change to several files: everything that can fail for want of space or rights happens here.
+    pub fn prepare<'a>(
         &self,
         target: &Checked<Write>,
         content: impl IntoIterator<Item = &'a [u8]>,
         expected: Option<&Stamp>,
-    ) -> Result<Filled<'w>, FsError> {
-        self.fill_as(target, content, expected, Privacy::NewFile)
+    ) -> Result<Prepared<'w>, FsError> {
+        self.prepare_as(target, content, expected, Privacy::NewFile)
     }
 
-    fn fill_as<'a>(
+    fn prepare_as<'a>(
         &self,
         target: &Checked<Write>,
         content: impl IntoIterator<Item = &'a [u8]>,
         expected: Option<&Stamp>,
         new: Privacy,
-    ) -> Result<Filled<'w>, FsError> {
+    ) -> Result<Prepared<'w>, FsError> {
         let shown = target.shown();
         let (dir, _) = {
             let _held = target.hold().ok_or_else(|| FsError::Changed { path: shown.into() })?;
@@ -178,34 +177,20 @@ impl<'w> CallWriter<'w> {
             attributes::keep(&old.file, &old.stat, temp.file(), shown)?;
         }
         self.changes.puts(temp.file().as_fd(), target.place()).map_err(FsError::of_journal(shown))?;
-        let prepared = Prepared {
+        if self.durability == Durability::Disk {
+            temp.sync(shown)?;
+        }
+        let expected = expected.cloned();
+        Ok(Prepared {
             changes: self.changes,
             place: target.place().into(),
             temp,
             name: target.name().into(),
             old,
-            expected: expected.cloned(),
+            expected,
             shown: shown.into(),
             rules: Arc::clone(target.rules()),
             era: target.era(),
-        };
-        Ok(Filled { prepared, durability: self.durability })
-    }
-}
-
-/// A replacement that is written, and not on the disk yet.
-#[must_use = "nothing is replaced until it is flushed and committed"]
-pub struct Filled<'a> {
-    prepared: Prepared<'a>,
-    durability: Durability,
-}
-
-impl<'a> Filled<'a> {
-    /// Waits until the disk has it, if that is wanted.
-    pub fn flush(self) -> Result<Prepared<'a>, FsError> {
-        if self.durability == Durability::Disk {
-            self.prepared.temp.sync(&self.prepared.shown)?;
-        }
-        Ok(self.prepared)
+        })
     }
 }

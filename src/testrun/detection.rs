@@ -37,7 +37,7 @@ impl<T: ToolKind + ?Sized> DetectedTool<T> {
     pub fn notes(&self, found: &[Self], parameter: &str) -> Vec<String> {
         let others = found.iter().filter(|other| other.what.name() != self.what.name());
         let others = others.map(|other| {
-            let place = (other.dir != self.dir).then(|| format!(", in {}", show_path(&other.dir))).unwrap_or_default();
+            let place = if other.dir == self.dir { String::new() } else { format!(", in {}", show_path(&other.dir)) };
             format!("`{parameter}: \"{}\"` ({}{place})", other.what.name(), other.why)
         });
         let others = others.collect::<Vec<_>>().join(", ");

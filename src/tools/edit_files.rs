@@ -17,8 +17,9 @@ use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::budget::{Room, Share};
 use crate::edit::{Applied, Edit};
 use crate::error::Error;
-use crate::fs::{self, FsError, Prepared, Stamp};
-use crate::limits::{CHANGE_ATTEMPTS, FILES_FLUSHED_TOGETHER, MAX_EDIT_BYTES, MAX_EDIT_FILES, MAX_EDIT_TOTAL_BYTES};
+use crate::fs::Stamp;
+use crate::fs::{self, FsError, Prepared};
+use crate::limits::{CHANGE_ATTEMPTS, MAX_EDIT_BYTES, MAX_EDIT_FILES, MAX_EDIT_TOTAL_BYTES};
 use crate::policy::{Checked, Kind, Write};
 use crate::protocol::Content;
 use crate::search::names;
@@ -195,6 +196,7 @@ impl Batch<'_> {
 
     /// Computes every file first and then writes, so that a call that is cancelled early has done nothing.
     fn write(&self, paths: &[PathBuf], atomic: bool) -> Result<Vec<FileResult>, Error> {
+        let policy = &self.context.services.policy;
         let budget = AtomicU64::new(0);
         let computed = parallel::map(paths, |path| {
             self.step();
@@ -206,50 +208,31 @@ impl Batch<'_> {
         if atomic {
             return self.write_all(paths, computed);
         }
-        let changes = changing(paths, &computed);
-        let written: Vec<_> = changes.chunks(FILES_FLUSHED_TOGETHER).flat_map(|some| self.write_each(some)).collect();
-        let mut written = written.into_iter();
-        let results = paths.iter().zip(computed).map(|(path, computed)| {
-            let is_changed = computed.as_ref().is_ok_and(|file| file.applied.changed);
-            let written = if is_changed { written.next() } else { None };
-            done(path, self.edits, computed, written.unwrap_or(Ok(None)))
-        });
-        Ok(results.collect())
-    }
-
-    /// Writes files, each for itself. With what was computed anew of those that had changed meanwhile.
-    fn write_each(&self, files: &[(&PathBuf, &Computed)]) -> Vec<Result<Option<Computed>, Error>> {
-        let policy = &self.context.services.policy;
-        let targets = parallel::map(files, |(path, _)| policy.write(path).map_err(Error::from));
-        parallel::map_flushing(self.prepare(targets, files), |file| {
+        let items: Vec<(&PathBuf, Result<Computed, Error>)> = paths.iter().zip(computed).collect();
+        let written = parallel::map_writing(&items, |(path, computed)| {
             self.step();
+            let Ok(computed) = computed else { return Ok(None) };
+            if !computed.applied.changed {
+                return Ok(None);
+            }
             let writer = self.context.writer();
-            let (target, prepared) = file?;
+            let target = policy.write(path)?;
             let _locked = writer.lock(&target);
-            match prepared.and_then(|prepared| fs::commit_all(vec![prepared], None)) {
+            // The stamp refuses a file that was changed since it was read, so no update is lost.
+            match writer.replace(&target, computed.applied.content.pieces(), Some(&computed.stamp)) {
                 Err(FsError::Changed { .. }) => edits::attempts(&target, |held| {
                     let again = self.compute_at(&target, &AtomicU64::new(0))?;
                     writer.replace_under(held, &target, again.applied.content.pieces(), Some(&again.stamp))?;
                     Ok(Some(again))
                 }),
-                committed => Ok(committed.map(|()| None)?),
+                written => Ok(written.map(|_| None)?),
             }
-        })
-    }
-
-    /// Writes all before the first is flushed: the disk then has less to wait for.
-    fn prepare(&self, targets: Vec<Result<Checked<Write>, Error>>, files: &[(&PathBuf, &Computed)]) -> Vec<Ready<'_>> {
-        let writer = self.context.writer();
-        let filled = parallel::map(targets.into_iter().zip(files), |(target, (_, file))| {
-            let target = target?;
-            // The stamp refuses a file that was changed since it was read, so no update is lost.
-            let filled = writer.fill(&target, file.applied.content.pieces(), Some(&file.stamp));
-            Ok((target, filled))
         });
-        parallel::map_flushing(filled, |file: Result<_, Error>| {
-            let (target, filled) = file?;
-            Ok((target, filled.and_then(fs::Filled::flush)))
-        })
+        Ok(items
+            .into_iter()
+            .zip(written)
+            .map(|((path, computed), written)| done(path, self.edits, computed, written))
+            .collect())
     }
 
     fn compute(&self, path: &Path, budget: &AtomicU64) -> Result<Computed, Error> {
@@ -286,25 +269,21 @@ impl Batch<'_> {
             return Ok(computed.into_iter().map(unwritten).collect());
         }
         self.context.changes.are_atomic();
-        let files = changing(paths, &computed);
-        let targets = files.iter().map(|(path, _)| policy.write(path)).collect::<Result<Vec<_>, _>>()?;
+        let computed: Vec<Computed> = computed.into_iter().flatten().collect();
+        let items: Vec<(&PathBuf, &Computed)> =
+            paths.iter().zip(&computed).filter(|(_, file)| file.applied.changed).collect();
+        let targets: Vec<_> = items.iter().map(|(path, _)| policy.write(path)).collect::<Result<_, _>>()?;
         let names: Vec<&dyn fs::locks::Named> = targets.iter().map(|target| target as _).collect();
         let _locked = writer.lock_all(&names);
-        let prepared = self.prepare(targets.into_iter().map(Ok).collect(), &files).into_iter();
-        let prepared = prepared.map(|file| Ok(file?.1?)).collect::<Result<Vec<_>, Error>>()?;
+        let pairs: Vec<_> = targets.iter().zip(&items).collect();
+        let prepared: Vec<Prepared<'_>> = parallel::map_writing(&pairs, |(target, (_, file))| {
+            writer.prepare(target, file.applied.content.pieces(), Some(&file.stamp))
+        })
+        .into_iter()
+        .collect::<Result<_, _>>()?;
         fs::commit_all(prepared, None)?;
-        drop(files);
-        Ok(paths.iter().zip(computed).map(|(path, file)| done(path, self.edits, file, Ok(None))).collect())
+        Ok(paths.iter().zip(computed).map(|(path, file)| done(path, self.edits, Ok(file), Ok(None))).collect())
     }
-}
-
-/// A file that lies ready, or why it does not.
-type Ready<'a> = Result<(Checked<Write>, Result<Prepared<'a>, FsError>), Error>;
-
-/// The files whose edits changed something.
-fn changing<'a>(paths: &'a [PathBuf], computed: &'a [Result<Computed, Error>]) -> Vec<(&'a PathBuf, &'a Computed)> {
-    let computed = paths.iter().zip(computed).filter_map(|(path, file)| Some((path, file.as_ref().ok()?)));
-    computed.filter(|(_, file)| file.applied.changed).collect()
 }
 
 /// For a file that was fine, in a call that was not.

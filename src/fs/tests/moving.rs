@@ -54,7 +54,7 @@ fn no_protected_path_comes_into_being_around_a_move() {
     std::fs::create_dir(tree.at("A/d")).unwrap();
     let writer = Writer::default();
     let [early, late, other] = ["A/d/hooks/pre-commit", "A/d/hooks", "A/d/fine"].map(|path| write(&tree, path));
-    let prepared = writer.telling(&UNTOLD).fill(&late, [&b"evil"[..]], None).unwrap().flush().unwrap();
+    let prepared = writer.telling(&UNTOLD).prepare(&late, [&b"evil"[..]], None).unwrap();
     let made = tree.policy.create_dir(tree.at("A/d/Hooks")).unwrap();
     let destination = tree.policy.destination(tree.at("A/d/hooks")).unwrap();
     let again = tree.policy.destination(tree.at("A/.git")).unwrap();

@@ -16,12 +16,7 @@ const RACE: Duration = Duration::from_millis(500);
 fn prepared(tree: &Fixture, path: &str, content: &str) -> Prepared<'static> {
     let target = write(tree, path);
     let stamp = current(&target, 100, None).unwrap().stamp;
-    Box::leak(Box::<Writer>::default())
-        .telling(&UNTOLD)
-        .fill(&target, [content.as_bytes()], Some(&stamp))
-        .unwrap()
-        .flush()
-        .unwrap()
+    Box::leak(Box::<Writer>::default()).telling(&UNTOLD).prepare(&target, [content.as_bytes()], Some(&stamp)).unwrap()
 }
 
 /// Another program's file under the name of one that is there.

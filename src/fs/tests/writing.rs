@@ -106,7 +106,7 @@ fn a_change_by_others_is_noticed_up_to_the_last_moment() {
     let target = write(&tree, "A/f");
     let read = current(&target, 100, None).unwrap();
     assert_eq!(read.bytes, b"A-f");
-    let prepared = writer.telling(&UNTOLD).fill(&target, [&b"mine"[..]], Some(&read.stamp)).unwrap().flush().unwrap();
+    let prepared = writer.telling(&UNTOLD).prepare(&target, [&b"mine"[..]], Some(&read.stamp)).unwrap();
     std::fs::write(tree.at("A/f"), "theirs").unwrap();
     assert!(matches!(commit_all(vec![prepared], None), Err(FsError::Changed { .. })));
     assert!(matches!(
@@ -117,7 +117,7 @@ fn a_change_by_others_is_noticed_up_to_the_last_moment() {
     let read = current(&target, 100, None).unwrap();
     writer.telling(&UNTOLD).replace(&target, [&b"mine"[..]], Some(&read.stamp)).unwrap();
     assert_eq!((text(&tree, "A/f").as_str(), names(&tree, "A").len()), ("mine", 4));
-    let new = writer.telling(&UNTOLD).fill(&write(&tree, "A/new"), [&b"mine"[..]], None).unwrap().flush().unwrap();
+    let new = writer.telling(&UNTOLD).prepare(&write(&tree, "A/new"), [&b"mine"[..]], None).unwrap();
     std::fs::write(tree.at("A/new"), "theirs").unwrap();
     assert!(matches!(commit_all(vec![new], None), Err(FsError::Changed { .. })));
     assert_eq!(text(&tree, "A/new"), "theirs");
@@ -130,8 +130,7 @@ fn several_files_change_together_or_not_at_all() {
     let writer = Writer::default();
     let inode = |path| std::fs::metadata(tree.at(path)).unwrap().ino();
     let before = inode("A/f");
-    let prepare =
-        |path: &str| writer.telling(&UNTOLD).fill(&write(&tree, path), [&b"new"[..]], None).unwrap().flush().unwrap();
+    let prepare = |path: &str| writer.telling(&UNTOLD).prepare(&write(&tree, path), [&b"new"[..]], None).unwrap();
 
     drop(prepare("A/f"));
     assert_eq!((text(&tree, "A/f").as_str(), names(&tree, "A").len()), ("A-f", 4));
