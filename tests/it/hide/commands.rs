@@ -223,7 +223,7 @@ fn what_is_not_hidden_is_opened_as_without() {
                 head -1 /proc/self/status; head -1 /proc/thread-self/comm; cat /dev/fd/0 < notes.txt; cat no/x notes.txt/x no 2>&1\n\
                 (ulimit -n 5; cat notes.txt notes.txt 2>&1 | tail -1); mkdir d; mv d e; rmdir e; mv notes.txt n; ln n m; mv n notes.txt; rm m\n\
                 python3 -c 'import os,signal\nsignal.signal(14,lambda *a: print(\"rung\"))\nsignal.alarm(1)\nos.mkfifo(\"f\")\n\
-                try: signal.siginterrupt(14,True); os.open(\"f\",0)\nexcept InterruptedError: print(\"no\")' & sleep 2; echo > f; wait; rm f\n\
+                try: signal.siginterrupt(14,True); os.open(\"f\",0)\nexcept InterruptedError: print(\"no\")' & sleep 2; : > f; wait; rm f\n\
                 mkdir -p t/u v; tar cf t.tar t; tar xpf t.tar -C v; echo $?; python3 -c 'import os; os.close(os.open(\"v/t\", os.O_PATH))'; rm -r t v t.tar\n\
                 timeout 1 cat < /dev/zero > /dev/null; echo $?; mkfifo g; timeout 1 cat g; echo $?; rm g; cat /dev/tty 2>&1; true";
     as_each_user(|as_other| {
