@@ -7,7 +7,6 @@ mod hostile;
 mod programs;
 
 use std::ffi::OsString;
-use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::AsFd;
@@ -15,9 +14,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command as Program;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
+use std::{fs, iter};
 
 use replay::internals::cancel::CancelToken;
 use replay::internals::exec::{
@@ -281,19 +281,21 @@ impl Proxy {
         let udp: Vec<UdpSocket> =
             [Some(sockets.udp_4), sockets.udp_6].into_iter().flatten().map(UdpSocket::from).collect();
         let (inside, halt, log) = (Arc::clone(&interception), Arc::clone(&stop), Arc::clone(&seen));
+        // Those that were decided about late come so.
+        let (give, arrivals) = mpsc::channel();
+        interception.on_arrival(move |socket| drop(give.send(TcpStream::from(socket))));
         let thread = thread::spawn(move || {
             while !halt.load(Ordering::SeqCst) {
                 let fds = tcp.iter().map(AsFd::as_fd).chain(udp.iter().map(AsFd::as_fd));
                 let mut fds: Vec<PollFd<'_>> = fds.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();
                 let _ = poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 50_000_000 }));
-                for listener in &tcp {
-                    while let Ok((stream, peer)) = listener.accept() {
-                        let local = stream.local_addr().unwrap();
-                        let Some(to) = inside.destination(local, peer) else { continue };
-                        let to = to.to;
-                        log.lock().unwrap().0.push(to);
-                        thread::spawn(move || serve(stream, &format!("to={to}")));
-                    }
+                let accepted = tcp.iter().flat_map(|listener| iter::from_fn(|| listener.accept().ok()));
+                let arrived = arrivals.try_iter().filter_map(|stream| Some((stream.peer_addr().ok()?, stream)));
+                for (stream, peer) in accepted.chain(arrived.map(|(peer, stream)| (stream, peer))) {
+                    let Some(to) = inside.destination(stream.local_addr().unwrap(), peer) else { continue };
+                    let to = to.to;
+                    log.lock().unwrap().0.push(to);
+                    thread::spawn(move || serve(stream, &format!("to={to}")));
                 }
                 for socket in &udp {
                     let mut question = [0; 1500];

@@ -179,7 +179,7 @@ fn a_go_test_that_hangs_is_named() {
     // Built once, so that the time is the test's.
     let quick = server.call("run_tests", json!({"testFiles": "hangs", "filter": "TestQuick"}));
     assert_eq!(counts(&quick), ("passed".to_owned(), [1, 0, 0]));
-    let hung = server.call("run_tests", json!({"testFiles": "hangs", "timeout": 20}));
+    let hung = server.call("run_tests", json!({"testFiles": "hangs", "timeout": 10}));
     assert_eq!(named(&hung, "unfinished"), ("timed_out".to_owned(), json!(["example.com/shop/hangs > TestHangs"])));
 }
 

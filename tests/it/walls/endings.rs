@@ -96,7 +96,7 @@ fn e87_who_ignores_sigterm_is_killed() {
         let mut walls = Walls::start(setting, &[], &[]);
         let tag = fresh_tag();
         let command = format!("trap '' TERM; echo begun; sleep {tag}; sleep {tag}");
-        let reply = walls.try_run(json!({"command": command, "timeout": 3}));
+        let reply = walls.try_run(json!({"command": command, "timeout": 1}));
         let ran = ran(&reply);
         assert_eq!((ran.stdout.as_str(), ran.code), ("begun\n", 137), "{ran:?}");
         assert_eq!(reply.result()["structuredContent"]["timedOut"], true);
