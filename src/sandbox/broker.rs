@@ -23,10 +23,11 @@ use std::sync::Arc;
 
 use rustix::event::PollFlags;
 use rustix::fs::{
-    AtFlags, CWD, FileType, Gid, Mode, Timespec, Timestamps, Uid, XattrFlags, chmod, chownat, fstat, readlinkat,
+    AtFlags, FileType, Gid, Mode, Timespec, Timestamps, Uid, XattrFlags, chmodat, chownat, fstat, readlinkat,
     removexattr, setxattr, utimensat,
 };
 use rustix::io::Errno;
+use rustix::path::DecInt;
 
 use super::intercept::Interceptor;
 use super::intercept::call::decode as network;
@@ -37,6 +38,7 @@ use super::wire::Denied;
 use crate::hide::Hide;
 use crate::limits::{MAX_DENIED, MAX_DENIED_PATH_BYTES, MAX_XATTR_NAME_BYTES, MAX_XATTR_VALUE_BYTES};
 pub use call::{Call, Change, Object, Read, Times, decode};
+use caller::links;
 pub use caller::{Caller, link};
 
 /// Bytes of `struct xattr_args` of `linux/xattr.h`: a pointer, a size and flags.
@@ -63,6 +65,8 @@ impl<W: Witness> Witness for Option<W> {
 #[derive(Debug)]
 pub struct Broker {
     listener: Arc<OwnedFd>,
+    /// Kept, since the way there is a good part of a call.
+    links: Result<OwnedFd, Errno>,
     writable: Vec<PathBuf>,
     read_only: Vec<PathBuf>,
     readable: Vec<PathBuf>,
@@ -92,6 +96,7 @@ impl Broker {
     pub fn new(listener: OwnedFd, writable: Vec<PathBuf>, read_only: Vec<PathBuf>, readable: Vec<PathBuf>) -> Self {
         Self {
             listener: Arc::new(listener),
+            links: links(),
             writable,
             read_only,
             readable,
@@ -235,21 +240,22 @@ impl Broker {
 
     /// Does the kernel's work, in the kernel's order, so that errors are the kernel's too.
     fn change(&mut self, asked: &Notification, object: Object, change: Change) -> Result<(), Errno> {
-        let caller = Caller::new(asked.pid)?;
+        let caller = Caller::new(asked.pid);
         let Some(ready) = prepare(&caller, change)? else { return Ok(()) };
         let (opened, path) = caller.open(object)?;
         // Everything above was read by the number of a thread. Only if the caller still waits, it was the caller's.
         if !still_valid(&self.listener, asked.id) {
             return Err(Errno::SRCH);
         }
-        let place = readlinkat(CWD, link(&opened), Vec::new())?;
+        let links = self.links.as_ref().map_err(|errno| *errno)?;
+        let place = readlinkat(links, DecInt::from_fd(&opened), Vec::new())?;
         let status = fstat(&opened)?;
         if !self.may_change(place.to_bytes(), status.st_nlink == 0, FileType::from_raw_mode(status.st_mode)) {
             let path = path.unwrap_or_else(|| place.into_bytes());
             self.record(Denied::Metadata(shown(OsString::from_vec(path).into())));
             return Err(Errno::ACCESS);
         }
-        apply(&ready, &opened, status.st_mode)
+        apply(&ready, links, &opened, status.st_mode)
     }
 
     /// Whether what the kernel calls `place` is the command's to change.
@@ -387,9 +393,8 @@ fn word(bytes: &[u8], index: usize) -> u64 {
 }
 
 /// Changes what a descriptor stands for. Its link in `/proc` leads to the object itself, even if that is a link.
-fn apply(ready: &Ready, opened: &OwnedFd, current: u32) -> Result<(), Errno> {
+fn apply(ready: &Ready, links: &OwnedFd, opened: &OwnedFd, current: u32) -> Result<(), Errno> {
     let kind = FileType::from_raw_mode(current);
-    let link = link(opened);
     match ready {
         // On a directory the second bit hands down the group. On a file it is a way out through whoever runs it, as the
         // first is everywhere; also before the group may execute it, which an access control list can change.
@@ -402,13 +407,14 @@ fn apply(ready: &Ready, opened: &OwnedFd, current: u32) -> Result<(), Errno> {
         {
             Err(Errno::PERM)
         }
-        Ready::Mode(mode) => chmod(link, Mode::from_raw_mode(*mode)),
-        Ready::Owner(uid, gid) => chownat(CWD, link, *uid, *gid, AtFlags::empty()),
-        Ready::Times(times) => utimensat(CWD, link, times, AtFlags::empty()),
+        Ready::Mode(mode) => chmodat(links, DecInt::from_fd(opened), Mode::from_raw_mode(*mode), AtFlags::empty()),
+        Ready::Owner(uid, gid) => chownat(links, DecInt::from_fd(opened), *uid, *gid, AtFlags::empty()),
+        Ready::Times(times) => utimensat(links, DecInt::from_fd(opened), times, AtFlags::empty()),
         // Capabilities of programs, labels, and what only the system may know.
         Ready::Set(name, ..) | Ready::Remove(name) if is_of_the_system(name) => Err(Errno::PERM),
-        Ready::Set(name, value, flags) => setxattr(link, name, value, *flags),
-        Ready::Remove(name) => removexattr(link, name),
+        // These take no directory to begin at.
+        Ready::Set(name, value, flags) => setxattr(link(opened), name, value, *flags),
+        Ready::Remove(name) => removexattr(link(opened), name),
     }
 }
 

@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::sync::OnceLock;
 
 use rustix::fs::{
     Access, AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags, Statx, StatxFlags, accessat, openat, openat2,
@@ -19,18 +20,27 @@ use crate::sandbox::caller_memory::CallerMemory;
 /// Enough of `/proc/PID/fdinfo/N` to hold its first two lines.
 const FDINFO_BYTES: usize = 128;
 
-/// A thread, held by its directory in `/proc`: a number alone could be given to another one.
+/// A thread, held by its directory in `/proc` once that was needed: a number alone could be given to another one.
 #[derive(Debug)]
 pub struct Caller {
     pid: u32,
-    proc: OwnedFd,
+    proc: OnceLock<OwnedFd>,
 }
 
 impl Caller {
-    /// What has this number now. It is the caller only if the caller still waits after this.
-    pub fn new(pid: u32) -> Result<Self, Errno> {
+    /// What has this number. It is the caller only if the caller still waits after it was looked at.
+    pub fn new(pid: u32) -> Self {
+        Self { pid, proc: OnceLock::new() }
+    }
+
+    /// Its directory in `/proc`. Absolute paths need none.
+    fn proc(&self) -> Result<&OwnedFd, Errno> {
+        if let Some(proc) = self.proc.get() {
+            return Ok(proc);
+        }
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        Ok(Self { pid, proc: openat(CWD, format!("/proc/{pid}"), flags, Mode::empty())? })
+        let proc = openat(CWD, format!("/proc/{}", self.pid), flags, Mode::empty())?;
+        Ok(self.proc.get_or_init(|| proc))
     }
 
     /// Whether it has this number. Another thread may have it now: then nothing is found through this one.
@@ -40,7 +50,7 @@ impl Caller {
 
     pub fn is_there(&self) -> bool {
         // A directory of /proc is one process's, and empty when that has been reaped.
-        accessat(&self.proc, "cwd", Access::EXISTS, AtFlags::SYMLINK_NOFOLLOW).is_ok()
+        self.proc().is_ok_and(|proc| accessat(proc, "cwd", Access::EXISTS, AtFlags::SYMLINK_NOFOLLOW).is_ok())
     }
 
     pub fn memory(&self) -> CallerMemory {
@@ -78,14 +88,14 @@ impl Caller {
             stat(OsStr::from_bytes(path))
         } else {
             let base = if dir == libc::AT_FDCWD { "cwd/".to_owned() } else { format!("fd/{dir}/") };
-            statat(&self.proc, OsStr::from_bytes(&[base.as_bytes(), path].concat()), AtFlags::empty())
+            statat(self.proc().ok()?, OsStr::from_bytes(&[base.as_bytes(), path].concat()), AtFlags::empty())
         };
         stat.ok().map(|stat| (stat.st_dev, stat.st_ino))
     }
 
     /// What statx(2) says of what the caller has open under this number.
     pub fn statx(&self, fd: i32, wanted: StatxFlags) -> Result<Statx, Errno> {
-        statx(&self.proc, format!("fd/{fd}"), AtFlags::empty(), wanted)
+        statx(self.proc()?, format!("fd/{fd}"), AtFlags::empty(), wanted)
     }
 
     fn open_path(&self, dir: i32, path: &[u8], follow: bool) -> Result<OwnedFd, Errno> {
@@ -105,7 +115,7 @@ impl Caller {
         flags.set(OFlags::NOFOLLOW, !follow);
         let opened;
         let (base, path) = match below_own(path) {
-            Some(rest) => (self.proc.as_fd(), rest),
+            Some(rest) => (self.proc()?.as_fd(), rest),
             None if path.starts_with(b"/") => (CWD, path),
             None => {
                 opened = self.base(dir)?;
@@ -133,13 +143,14 @@ impl Caller {
     }
 
     fn open_inside(&self, name: &str, more: OFlags) -> Result<OwnedFd, Errno> {
-        openat(&self.proc, name, OFlags::PATH | OFlags::CLOEXEC | more, Mode::empty())
+        openat(self.proc()?, name, OFlags::PATH | OFlags::CLOEXEC | more, Mode::empty())
     }
 
     /// The files that it has open to write to them, and whether to append and nothing else.
     pub fn written(&self) -> Vec<(OwnedFd, bool)> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let Ok(dir) = openat(&self.proc, "fd", flags, Mode::empty()).and_then(Dir::new) else { return Vec::new() };
+        let dir = self.proc().and_then(|proc| openat(proc, "fd", flags, Mode::empty())).and_then(Dir::new);
+        let Ok(dir) = dir else { return Vec::new() };
         let numbers = dir.filter_map(|entry| entry.ok()?.file_name().to_str().ok()?.parse().ok());
         let files = numbers.filter(|fd| {
             self.statx(*fd, StatxFlags::TYPE)
@@ -163,7 +174,7 @@ impl Caller {
     /// How it has opened a descriptor.
     fn flags(&self, fd: i32) -> Option<OFlags> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-        let info = openat(&self.proc, format!("fdinfo/{fd}"), flags, Mode::empty()).ok()?;
+        let info = openat(self.proc().ok()?, format!("fdinfo/{fd}"), flags, Mode::empty()).ok()?;
         let mut text = [0; FDINFO_BYTES];
         let got = rustix::io::read(&info, &mut text[..]).ok()?;
         let text = String::from_utf8_lossy(&text[..got]);
@@ -210,4 +221,9 @@ fn below_own(path: &[u8]) -> Option<&[u8]> {
 /// Where this process finds what a descriptor of its own stands for, whatever that is now called.
 pub fn link(fd: &OwnedFd) -> String {
     format!("/proc/self/fd/{}", fd.as_raw_fd())
+}
+
+/// The directory of these links.
+pub fn links() -> Result<OwnedFd, Errno> {
+    openat(CWD, "/proc/self/fd", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
 }

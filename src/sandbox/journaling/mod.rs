@@ -117,7 +117,7 @@ impl Witness for CommandJournal<'_> {
         let (noted, caller) = if let Some(noted) = noted {
             noted
         } else {
-            let caller = Caller::new(asked.pid).ok()?;
+            let caller = Caller::new(asked.pid);
             (self.note_by(&caller, mutation).unwrap_or(Ok(())), caller)
         };
         self.caller = Some(caller);
@@ -233,10 +233,8 @@ impl CommandJournal<'_> {
 
     /// What programs have open already they can change without a call that would wait.
     fn note_held(&mut self) {
-        let held: Vec<(OwnedFd, bool)> = each_descendant()
-            .filter_map(|pid| Caller::new(pid.as_raw().cast_unsigned()).ok())
-            .flat_map(|caller| caller.written())
-            .collect();
+        let held: Vec<(OwnedFd, bool)> =
+            each_descendant().flat_map(|pid| Caller::new(pid.as_raw().cast_unsigned()).written()).collect();
         for (file, appends) in held {
             let writing = if appends { Writing::Appends } else { Writing::Anywhere };
             let noted = match self.places.of_object(file) {

@@ -165,14 +165,14 @@ fn e14_very_long_names_and_very_deep_trees() {
         }
     }
     let mut dir = rustix::fs::open(stage.tree.path("work"), OFlags::DIRECTORY, Mode::empty()).unwrap();
-    for _ in 0..4000 {
+    for _ in 0..2000 {
         rustix::fs::mkdirat(&dir, "deep", Mode::RWXU).unwrap();
         dir = rustix::fs::openat(&dir, "deep", OFlags::DIRECTORY | OFlags::NOFOLLOW, Mode::empty()).unwrap();
     }
     drop(dir);
     // Served or refused, each within the deadline and without a crash.
     for (tool, arguments) in walkers(&inside) {
-        // A search that matched every level would print each of its 4,000 paths of up to 20 KB.
+        // A search that matched every level would print each of its 2,000 paths of up to 10 KB.
         let arguments =
             if tool == "search_files" { json!({"directory": inside, "nameContains": "ok"}) } else { arguments };
         stage.call(tool, arguments);

@@ -1,6 +1,7 @@
 //! The broker against callers that race, die or are whole programs.
 
 use pretty_assertions::assert_eq;
+use rustix::fs::CWD;
 
 use super::*;
 
