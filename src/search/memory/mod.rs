@@ -3,7 +3,8 @@
 //! A record says of one version of one directory: these are its entries; or of one version of one file: its content is
 //! binary, or has no match for these patterns, and may hold only these trigrams. Each directory is opened and each file looked
 //! at (`fs::Version`) before a record of it counts, in `Recall::settled` and `Recall::entries`. A record that is found through
-//! a name says something only about the file that it was made of.
+//! a name says something only about the file that it was made of. No watch takes the place of that look: none tells of stores to a
+//! mapping, of `io_submit(2)`, or of a second name elsewhere and what is written through it (benches/runs/2026-11-26-watch).
 //!
 //! Why a record is never out of date:
 //!
@@ -13,7 +14,7 @@
 //! - A stamp may come twice if two changes fall into one tick of the clock, so a change must be older than 60 s when it is read. It
 //!   may come twice if the clock is set back, so a timer that every setting cancels (`TFD_TIMER_CANCEL_ON_SET`) is asked before each
 //!   search; then all is forgotten, and nothing learned until ages can be told again, 60 s later.
-//! - A store to a mapped page that is dirty already stamps nothing. The kernel writes such pages back after 35 s, and the next store
+//! - A store to a mapped page of a folio that is dirty already may stamp nothing. The kernel writes it back after 35 s, and the next store
 //!   is stamped again. It may be late or told not to, so unless the file is quiet for an hour, `cachestat` is asked first, where the
 //!   kernel has it, whether a page still waits. For the same reason only files up to 64 MiB count: one `write` stamps once, however
 //!   long it copies.

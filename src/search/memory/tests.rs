@@ -249,6 +249,21 @@ fn what_is_known_is_used_and_a_changed_file_is_read_again() {
 }
 
 #[test]
+fn what_is_written_through_a_name_outside_of_the_tree_is_seen() {
+    let tree = Tree::new(true, 1 << 20);
+    tree.write("a", "one\n");
+    let outside = tree.cache.path().join("other");
+    fs::hard_link(tree.at("a"), &outside).unwrap();
+    assert_eq!((tree.search("two"), tree.known()), (vec![], 1));
+    tick(&outside);
+    assert_eq!((tree.search("two"), tree.known()), (vec![], 1));
+    tick(&outside);
+    fs::write(&outside, "two\n").unwrap();
+    fs::File::options().write(true).open(&outside).unwrap().set_modified(std::time::UNIX_EPOCH).unwrap();
+    assert_eq!((version_of(&outside).size, tree.search("two")), (4, lines(&[("a", 1)])));
+}
+
+#[test]
 fn a_binary_file_stays_one_for_every_pattern_until_it_changes() {
     let tree = Tree::new(true, 1 << 20);
     tree.write("a", "two\n");
