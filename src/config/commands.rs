@@ -64,6 +64,8 @@ const GIT_KEEPS: [(&str, &str); 3] =
 pub struct SandboxConfig {
     /// Which walls are asked for.
     pub mode: Sandbox,
+    /// Whether a trivial command is run before walls are said to stand.
+    pub is_tried: bool,
     /// The network of commands; [`Network::Host`] without walls.
     pub network: Network,
     /// What of the system's network commands reach all the same.
@@ -195,6 +197,7 @@ impl SandboxConfig {
         let ssh_agent = (options.ssh_sign || profile.ssh_sign).then(|| ssh_agent(world)).transpose()?;
         Ok(Self {
             mode,
+            is_tried: true,
             network,
             rules: hosts,
             credentials,
