@@ -70,7 +70,7 @@ impl Supervisor<'_> {
     pub fn run(mut self, request: &Request, stdio: Vec<OwnedFd>) {
         if let Err(fault) = self.supervise(request, stdio) {
             self.kill_scope.signal(Signal::SIGKILL);
-            let last = if self.may_have_begun { Event::broken(&fault) } else { Event::refused(&fault) };
+            let last = Event::failed(&fault, self.may_have_begun);
             let _ = send_event(&self.server, &last, None);
         }
     }

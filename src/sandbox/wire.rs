@@ -297,8 +297,7 @@ pub struct Vitals {
     pub processes: u32,
 }
 
-/// What a supervisor says. [`Event::Refused`], [`Event::Broken`] and [`Event::Ended`] are its last
-/// words.
+/// What a supervisor says. Its last word is [`Event::Refused`], [`Event::Broken`] or [`Event::Ended`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
@@ -369,17 +368,15 @@ impl From<Cause> for io::Error {
 impl Event {
     /// That a program was not started for this reason.
     pub fn refused(fault: &Fault) -> Self {
-        Self::Refused { step: fault.step.clone(), cause: cause(fault) }
+        Self::failed(fault, false)
     }
 
-    /// That a program was ended for this reason.
-    pub fn broken(fault: &Fault) -> Self {
-        Self::Broken { step: fault.step.clone(), cause: cause(fault) }
+    /// The same, or, if it may have begun, that it was ended for this reason.
+    pub fn failed(fault: &Fault, may_have_begun: bool) -> Self {
+        let cause = fault.cause.raw_os_error().map_or_else(|| Cause::Reason(fault.cause.to_string()), Cause::Errno);
+        let step = fault.step.clone();
+        if may_have_begun { Self::Broken { step, cause } } else { Self::Refused { step, cause } }
     }
-}
-
-fn cause(fault: &Fault) -> Cause {
-    fault.cause.raw_os_error().map_or_else(|| Cause::Reason(fault.cause.to_string()), Cause::Errno)
 }
 
 impl Request {
