@@ -30,7 +30,7 @@ pub struct NotRun(pub String);
 pub fn with_one_command<T>(config: &mut Config, act: impl Fn(&Services) -> Result<T>) -> Result<T> {
     config.sandbox.is_tried = false;
     let done = act(alone(config)?.services());
-    if done.as_ref().is_err_and(|error| error.is::<NotRun>()) {
+    if done.as_ref().is_err_and(anyhow::Error::is::<NotRun>) {
         config.sandbox.is_tried = true;
         return act(alone(config)?.services());
     }

@@ -61,6 +61,7 @@ const GIT_KEEPS: [(&str, &str); 3] =
 
 /// What the walls around commands shall be, as far as it does not depend on the tier.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
 pub struct SandboxConfig {
     /// Which walls are asked for.
     pub mode: Sandbox,
