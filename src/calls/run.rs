@@ -193,7 +193,8 @@ fn start(
     if proxy_only {
         sockets = Sockets { forward: sockets.tcp, ..Sockets::default() };
     }
-    // Where a rule has a connection opened, this authority is met there, too.
+    // Where nothing is reached, nobody is met. Where a rule has a connection opened, this authority is met there, too.
+    let trusted = if ground.reach == Reach::Nothing { &[] } else { trusted };
     let verifier = Arc::new(Verifier::new(authority.provider(), certificates(trusted)));
     let (runtime, wires, account) = (ground.gate.map(Gate::handle), Arc::clone(&ways), ground.account.clone());
     let proxy = Proxy::start(runtime, sockets, wires, mode, Arc::clone(authority), verifier, account)?;

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result, bail};
 use nix::sys::signal::Signal;
 
-use super::process::{catch, exit_status, logging, quoted, unseen};
+use super::process::{NotRun, catch, exit_status, logging, quoted, unseen, with_one_command};
 use crate::budget::Room;
 use crate::calls::sets::Set;
 use crate::calls::{
@@ -20,7 +20,6 @@ use crate::calls::{
 };
 use crate::cancel::CancelToken;
 use crate::cli::{CallsAction, CallsRun, OnMissArg, Options};
-use crate::compose::alone;
 use crate::config::Config;
 use crate::journal::Changes;
 use crate::policy::PolicyError;
@@ -54,12 +53,15 @@ const UNREACHED: &str =
 /// Carries it out; the exit status. What is told goes to stderr where stdout is the program's.
 pub fn run(options: Options, action: &CallsAction) -> Result<ExitCode> {
     let signals = catch(&[Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGQUIT])?;
-    let config = Config::for_calls(options, action)?;
+    let mut config = Config::for_calls(options, action)?;
     logging(config.log_level);
-    let server = alone(&config)?;
-    let here = Here { signals: signals.as_fd(), temporary: &config.temporary };
-    let status = act(server.services(), action, &here);
-    server.services().commands.end_all();
+    let temporary = config.temporary.clone();
+    let here = Here { signals: signals.as_fd(), temporary: &temporary };
+    let status = with_one_command(&mut config, |services| {
+        let status = act(services, action, &here);
+        services.commands.end_all();
+        status
+    });
     Ok(ExitCode::from(status?))
 }
 
@@ -367,7 +369,7 @@ fn advised(error: CallsError) -> anyhow::Error {
         {
             anyhow::anyhow!("{error}; {hint}")
         }
-        _ if error.is_setup() => anyhow::anyhow!("failed to setup agent: {}", error.advice()),
+        _ if error.is_setup() => NotRun(format!("failed to setup agent: {}", error.advice())).into(),
         Some(_) => anyhow::anyhow!("{}", error.advice()),
         None => error.into(),
     }

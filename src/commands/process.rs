@@ -9,13 +9,33 @@ use anyhow::{Context as _, Result};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use thiserror::Error;
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
+use crate::compose::alone;
+use crate::config::Config;
 use crate::sandbox::Exit;
 use crate::tools::Services;
+
+/// Why nothing was run.
+#[derive(Debug, Error)]
+#[error("{0}")]
+pub struct NotRun(pub String);
+
+/// Does what needs one command, which is the trial of its walls as well. Where nothing was run, it is done again with walls that were
+/// tried before, as a server's are, so that other ones may be taken.
+pub fn with_one_command<T>(config: &mut Config, act: impl Fn(&Services) -> Result<T>) -> Result<T> {
+    config.sandbox.is_tried = false;
+    let done = act(alone(config)?.services());
+    if done.as_ref().is_err_and(anyhow::Error::is::<NotRun>) {
+        config.sandbox.is_tried = true;
+        return act(alone(config)?.services());
+    }
+    done
+}
 
 /// Prints what was asked for.
 pub fn print(text: impl AsRef<[u8]>) -> Result<ExitCode> {

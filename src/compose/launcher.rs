@@ -338,6 +338,7 @@ pub fn plan(
     }
     let mut plan = Plan {
         tier,
+        is_tried: sandbox.is_tried,
         network: sandbox.network,
         answers_names: !sandbox.rules.is_empty() || sandbox.recording.is_some(),
         roots,

@@ -61,9 +61,12 @@ const GIT_KEEPS: [(&str, &str); 3] =
 
 /// What the walls around commands shall be, as far as it does not depend on the tier.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
 pub struct SandboxConfig {
     /// Which walls are asked for.
     pub mode: Sandbox,
+    /// Whether a trivial command is run before walls are said to stand.
+    pub is_tried: bool,
     /// The network of commands; [`Network::Host`] without walls.
     pub network: Network,
     /// What of the system's network commands reach all the same.
@@ -195,6 +198,7 @@ impl SandboxConfig {
         let ssh_agent = (options.ssh_sign || profile.ssh_sign).then(|| ssh_agent(world)).transpose()?;
         Ok(Self {
             mode,
+            is_tried: true,
             network,
             rules: hosts,
             credentials,

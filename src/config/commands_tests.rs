@@ -60,6 +60,7 @@ fn nothing_said_is_the_careful_way() {
     assert_eq!(
         good(&[], "{}"),
         SandboxConfig {
+            is_tried: true,
             mode: Sandbox::Require,
             network: Network::Loopback,
             rules: Rules::default(),

@@ -69,6 +69,7 @@ impl Course {
                 None
             }
             News::Said(Event::Refused { step, cause }, _) => return Err(ExecError::refused(step, cause)),
+            News::Said(Event::Broken { step, cause }, _) => return Err(ExecError::broken(&step, cause)),
             News::Said(event, fd) => {
                 if matches!(event, Event::Ended { .. }) {
                     self.streams.drain(take)?;

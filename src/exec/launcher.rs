@@ -44,6 +44,8 @@ pub struct Launcher {
     /// As in the plan.
     environment: Vec<(RawString, RawString)>,
     works: Activity,
+    /// What commands have left on the disk is removed with nobody waiting for it, be it little.
+    is_for_one: bool,
     /// Who decides about the connections of commands; without one their network does.
     gatekeeper: Option<Arc<dyn Gatekeeper>>,
     /// Where commands are held to what was found in them. The launcher is told with the first command.
@@ -124,6 +126,7 @@ impl Launcher {
     pub fn build(mut self, plan: &Plan) -> Result<(Self, Ready), LaunchError> {
         self.works = if plan.tier == Tier::Namespaces { Activity::default() } else { Activity::apart() };
         self.environment.clone_from(&plan.environment);
+        self.is_for_one = !plan.is_tried;
         let public = match plan.tier {
             Tier::Landlock => {
                 let mut public = public_entries(Path::new("/etc"));
@@ -152,6 +155,7 @@ impl Launcher {
             child,
             environment: Vec::new(),
             works: Activity::default(),
+            is_for_one: false,
             gatekeeper: None,
             repositories: None,
             has_told: AtomicBool::new(false),
@@ -265,6 +269,9 @@ impl Launcher {
         // Its end of the socket is closed when no command is left, and it has only to tidy up.
         let is_tidying =
             socket.is_some_and(|socket| shutdown(&socket, Shutdown::Write).is_ok() && is_ready(socket.as_fd(), until));
+        if is_tidying && self.is_for_one {
+            return;
+        }
         let until = if is_tidying { Instant::now() + Duration::from_millis(LAUNCHER_REMOVAL_MS) } else { until };
         let pidfd = pidfd_open(Pid::from_child(&child), PidfdFlags::empty());
         if !pidfd.is_ok_and(|pidfd| is_ready(pidfd.as_fd(), until)) && is_tidying {

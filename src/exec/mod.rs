@@ -202,6 +202,11 @@ impl ExecError {
         Self::Refused { step, cause: cause.into() }
     }
 
+    /// What a supervisor says of a program that it has ended.
+    fn broken(step: &str, cause: Cause) -> Self {
+        Self::Follow(io::Error::other(format!("{step}: {}", io::Error::from(cause))))
+    }
+
     /// What a supervisor says that has nothing to say at this point.
     fn out_of_turn() -> Self {
         Self::Follow(io::Error::new(io::ErrorKind::InvalidData, "its supervisor speaks out of turn"))

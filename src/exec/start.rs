@@ -45,6 +45,7 @@ pub(super) fn await_start(job: &Job, cancel: &CancelToken) -> Result<Option<Owne
         match job.next_event()? {
             News::Said(Event::Started, terminal) => return Ok(terminal),
             News::Said(Event::Refused { step, cause }, _) => return Err(ExecError::refused(step, cause)),
+            News::Said(Event::Broken { step, cause }, _) => return Err(ExecError::broken(&step, cause)),
             News::Said(..) => return Err(ExecError::out_of_turn()),
             News::Gone => return Err(ExecError::Vanished),
             News::Nothing => {}

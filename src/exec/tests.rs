@@ -538,6 +538,7 @@ fn ended_background_commands_are_kept_for_a_while_and_all_end_together() {
 
 fn plan_of_nothing() -> Plan {
     Plan {
+        is_tried: true,
         journal: None,
         hide: None,
         tier: Tier::Off,

@@ -12,6 +12,7 @@ fn root(path: &str, writable: bool) -> PlannedRoot {
 
 fn plan(tier: Tier) -> Plan {
     Plan {
+        is_tried: true,
         journal: None,
         hide: None,
         tier,

@@ -1,7 +1,8 @@
 //! The launcher: this program, started again by the server before it walls itself in.
 //!
 //! One thread and a few megabytes, so that a copy of it costs little whatever the size of the server. It builds what all
-//! commands share, tries it with a trivial command, and then has one supervisor for each request, made before that comes.
+//! commands share, tries it with a trivial command, unless only one comes, which is its own trial, and then has one
+//! supervisor for each request, made before that comes.
 //! When the server is gone it waits for the supervisors, which know it too, removes the private directory and ends.
 
 use std::collections::HashSet;
@@ -50,7 +51,7 @@ pub fn run(skips_of: SkipsOf, globs_of: GlobsOf) -> Result<(), Fault> {
     child.thread_block().step("block SIGCHLD")?;
     let children = SignalFd::with_flags(&child, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK).step("signalfd")?;
     let Some((plan, _)) = wire::receive::<Plan>(&server).step("hear the plan")? else { return Ok(()) };
-    let ground = ScratchHold::hold(&plan.scratch)?;
+    let (ground, is_tried) = (ScratchHold::hold(&plan.scratch)?, plan.is_tried);
     let cache = plan.cache.as_ref().map(Cache::hold).transpose()?;
     if plan.tier != Tier::Namespaces {
         // When a supervisor is killed, by whoever may, its command is not: it comes to this process, which ends it. In
@@ -65,10 +66,12 @@ pub fn run(skips_of: SkipsOf, globs_of: GlobsOf) -> Result<(), Fault> {
             ground,
             cache,
             cells,
+            is_tried,
             supervisors: HashSet::new(),
         })
     });
-    let attempted = built.and_then(|launcher| if launcher.cells.hold() { launcher.attempt() } else { Ok(launcher) });
+    let attempted =
+        built.and_then(|launcher| if is_tried && launcher.cells.hold() { launcher.attempt() } else { Ok(launcher) });
     match attempted {
         Ok(mut launcher) => {
             wire::send(&server, launcher.cells.hello(), &[]).step("answer the server")?;
@@ -91,6 +94,8 @@ struct Launcher {
     ground: ScratchHold,
     cache: Option<Cache>,
     cells: Confinement,
+    /// Else one command comes.
+    is_tried: bool,
     /// Those that have not been reaped, and their helpers.
     supervisors: HashSet<i32>,
 }
@@ -130,7 +135,9 @@ impl Launcher {
         }
         match receive_event(&here).step("hear the trivial command")? {
             Some((Event::Ended { exit: Exit::Code(0), left: 0, .. }, _)) => Ok(self),
-            Some((Event::Refused { step, cause }, _)) => Err(Fault { step, cause: cause.into() }),
+            Some((Event::Refused { step, cause } | Event::Broken { step, cause }, _)) => {
+                Err(Fault { step, cause: cause.into() })
+            }
             Some((event, _)) => Err(Fault::because("a trivial command inside the walls", &format!("{event:?}"))),
             None => Err(Fault::because("a trivial command inside the walls", "its supervisor ended")),
         }
@@ -138,10 +145,12 @@ impl Launcher {
 
     /// Serves requests until the server is gone.
     fn serve(mut self) {
+        // That it fails is told with the first command.
+        (self, _) = self.make_spare();
         while let Ok([server, child]) =
             self.cells.wait_for([Some(self.server.as_fd()), Some(self.children.as_fd())], None)
         {
-            let (has_room, mut spare) = (child && self.reap(), Ok(()));
+            let (has_room, mut spare) = (child && self.reap() && self.is_tried, Ok(()));
             // Nothing is made for a server that has gone.
             if server && recv(&self.server, &mut [0; 1], RecvFlags::PEEK).is_ok_and(|(got, _)| got == 0) {
                 break;
@@ -202,7 +211,7 @@ impl Launcher {
     /// The server is gone: its ends of all commands are closed, so the supervisors end them. Then nothing is left to
     /// keep the private directory for.
     fn farewell(self) {
-        let Self { server, children, mut ground, cache, mut cells, mut supervisors } = self;
+        let Self { server, children, mut ground, cache, mut cells, mut supervisors, .. } = self;
         cells.close();
         let until = Instant::now() + Duration::from_millis(LAUNCHER_FAREWELL_MS);
         loop {

@@ -107,6 +107,8 @@ pub struct Limits {
 pub struct Plan {
     /// How to hold commands; the launcher does this or refuses.
     pub tier: Tier,
+    /// Whether a trivial command is run before the server is told that the walls stand. Else its first command is the trial.
+    pub is_tried: bool,
     /// The network of commands.
     pub network: Network,
     /// Whether the server answers for every name: commands are not told the addresses that this machine has for some (hosts(5)).

@@ -1,10 +1,12 @@
 //! From the copy of a supervisor to the program of a command: the last steps before execve(2).
 
 use std::convert::Infallible;
-use std::ffi::CString;
+use std::ffi::{CString, OsStr};
 use std::fs::File;
 use std::io::Write as _;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
 
 use nix::sys::signal::SigSet;
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, fstat, openat2};
@@ -29,6 +31,9 @@ use crate::limits::{COMMAND_OPEN_FILES, OPEN_FILES_KEPT_SHARE};
 const RUN_SCRIPT: &str = "eval \"unset REPLAY_COMMAND; $REPLAY_COMMAND\"";
 /// Variable of a text that no argument shows.
 const SCRIPT: &str = "REPLAY_COMMAND";
+/// Has a shell become the program that the words after it name.
+const BY_SHELL: [&str; 4] = [FALLBACK_SHELL, "-c", "exec \"$@\"", "sh"];
+const PATH: &[u8] = b"PATH=";
 
 /// The three streams of a program.
 #[derive(Debug)]
@@ -94,6 +99,9 @@ impl Start {
         sys::close_on_exec_from(3).step("close_range")?;
         // From here on no descriptor is sent.
         limit_open_files(&self.limits)?;
+        if let Run::Named(words) = &request.run {
+            execute_named(words, &environment)?;
+        }
         let Err(error) = nix::unistd::execve(program, &arguments, &environment);
         Err(error).step_with(|| format!("execute `{}`", program.to_string_lossy()))
     }
@@ -105,6 +113,8 @@ impl Start {
     fn invocation(&self, run: &Run) -> (Vec<RawString>, Option<(RawString, RawString)>) {
         let text = match run {
             Run::Program(arguments) => return (arguments.clone(), None),
+            // What cannot be executed may be a script without a first line, and else the shell says what is the matter.
+            Run::Named(words) => return ([&BY_SHELL.map(Into::into)[..], words].concat(), None),
             Run::Script(text) => text,
         };
         let shell = self.environment.iter().find(|(name, _)| name.0 == SHELL);
@@ -129,6 +139,20 @@ impl Start {
             })
             .collect()
     }
+}
+
+/// Becomes the program of this name where it is found first. Returns if it cannot be executed.
+fn execute_named(words: &[RawString], environment: &[CString]) -> Result<(), Fault> {
+    let words = words.iter().map(argument).collect::<Result<Vec<_>, _>>()?;
+    let Some(name) = words.first().map(|name| OsStr::from_bytes(name.to_bytes())) else { return Ok(()) };
+    let path = environment.iter().find_map(|variable| variable.to_bytes().strip_prefix(PATH)).unwrap_or_default();
+    // A name with a slash is a path.
+    let places = path.split(|byte| *byte == b':').filter(|_| !name.as_bytes().contains(&b'/'));
+    let places = places.map(|place| Path::new(OsStr::from_bytes(place)).join(name));
+    for place in places {
+        let Err(_) = nix::unistd::execve(&argument(&place.as_path().into())?, &words, environment);
+    }
+    Ok(())
 }
 
 /// Has the supervisor take the listener, which only one call is not asked about; after that none is.

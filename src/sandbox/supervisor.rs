@@ -61,6 +61,8 @@ pub struct Supervisor<'a> {
     pub group: Option<Group>,
     /// As many processes the kernel had ended for want of memory before.
     pub kernel_kills: Option<u64>,
+    /// Whether the program may have begun.
+    pub may_have_begun: bool,
 }
 
 impl Supervisor<'_> {
@@ -68,8 +70,8 @@ impl Supervisor<'_> {
     pub fn run(mut self, request: &Request, stdio: Vec<OwnedFd>) {
         if let Err(fault) = self.supervise(request, stdio) {
             self.kill_scope.signal(Signal::SIGKILL);
-            let refused = Event::refused(&fault);
-            let _ = send_event(&self.server, &refused, None);
+            let last = Event::failed(&fault, self.may_have_begun);
+            let _ = send_event(&self.server, &last, None);
         }
     }
 
@@ -93,6 +95,8 @@ impl Supervisor<'_> {
             None => sys::fork(self.alone),
         };
         let Some(program) = copy.step("fork")? else { self.start.become_program(request, &streams, &program_birth) };
+        // With calls that are intercepted it waits until this process has taken its listener.
+        self.may_have_begun = !request.intercepts_calls();
         drop((streams, program_birth));
         // Only now: the program's side has work below /proc/self before it executes.
         set_dumpable_behavior(DumpableBehavior::NotDumpable).step("PR_SET_DUMPABLE")?;
@@ -259,7 +263,10 @@ impl Supervisor<'_> {
     fn born(&mut self, request: &Request, life: &mut Life) -> Result<(), Fault> {
         let Some(birth) = &life.birth else { return Ok(()) };
         match receive_event(birth).step("start the program")? {
-            Some((Event::Refused { step, cause }, _)) => Err(Fault { step, cause: cause.into() }),
+            Some((Event::Refused { step, cause }, _)) => {
+                self.may_have_begun = false;
+                Err(Fault { step, cause: cause.into() })
+            }
             Some((Event::Listens, Some(listener))) => {
                 let program = life.program.as_raw().cast_unsigned();
                 // The same call as for addresses later: where it is refused, nothing could be led anywhere. There is
@@ -273,6 +280,7 @@ impl Supervisor<'_> {
                 }
                 can_answer(&listener, true)?;
                 self.monitor.take(listener);
+                self.may_have_begun = true;
                 rustix::io::write(birth, b"x").step("start the program")?;
                 Ok(())
             }

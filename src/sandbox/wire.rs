@@ -49,7 +49,7 @@ const MAX_FDS: usize = 7;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Hello {
-    /// The walls stand, and a trivial command ran inside them.
+    /// The walls stand, and a trivial command ran inside them, if the plan says so.
     Ready {
         /// HOME of commands, if it is a private one.
         home: Option<RawString>,
@@ -91,6 +91,8 @@ pub enum MemoryHold {
 pub enum Run {
     /// A program (an absolute path) and its arguments.
     Program(Vec<RawString>),
+    /// The same by a name that is looked for on the PATH of commands.
+    Named(Vec<RawString>),
     /// A text for the shell that SHELL of the plan's environment names. Where commands of others can read arguments, it is not
     /// among them.
     Script(RawString),
@@ -295,7 +297,7 @@ pub struct Vitals {
     pub processes: u32,
 }
 
-/// What a supervisor says. [`Event::Refused`] and [`Event::Ended`] are its last words.
+/// What a supervisor says. Its last word is [`Event::Refused`], [`Event::Broken`] or [`Event::Ended`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
@@ -320,6 +322,8 @@ pub enum Event {
     WouldChange,
     /// The program was not started.
     Refused { step: String, cause: Cause },
+    /// The program was ended because it could not be followed; it may have begun.
+    Broken { step: String, cause: Cause },
     /// The program has ended, and so has everything that it had started.
     Ended {
         exit: Exit,
@@ -364,8 +368,14 @@ impl From<Cause> for io::Error {
 impl Event {
     /// That a program was not started for this reason.
     pub fn refused(fault: &Fault) -> Self {
+        Self::failed(fault, false)
+    }
+
+    /// The same, or, if it may have begun, that it was ended for this reason.
+    pub fn failed(fault: &Fault, may_have_begun: bool) -> Self {
         let cause = fault.cause.raw_os_error().map_or_else(|| Cause::Reason(fault.cause.to_string()), Cause::Errno);
-        Self::Refused { step: fault.step.clone(), cause }
+        let step = fault.step.clone();
+        if may_have_begun { Self::Broken { step, cause } } else { Self::Refused { step, cause } }
     }
 }
 

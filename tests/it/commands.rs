@@ -49,6 +49,7 @@ impl Shell {
         let tree = tempfile::tempdir().unwrap();
         let scratch = Scratch::create(tree.path()).unwrap();
         let plan = Plan {
+            is_tried: true,
             journal: None,
             hide: None,
             tier: Tier::Off,

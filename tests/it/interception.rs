@@ -185,6 +185,7 @@ impl Net {
         let calls = if setting.tier == Tier::Namespaces { "pidfd_getfd" } else { "pidfd_getfd,unshare" };
         let program = if setting.kept { started_without(calls, tree.path(), &program) } else { program };
         let plan = Plan {
+            is_tried: true,
             journal: None,
             hide: None,
             tier: setting.tier,

@@ -80,6 +80,7 @@ impl Cell {
             env!("CARGO_BIN_EXE_replay").into()
         };
         let plan = Plan {
+            is_tried: true,
             journal: None,
             hide: None,
             tier: setting.0,

@@ -22,7 +22,7 @@ pub fn learn(options: Options, out: Option<&Path>, program: &[OsString]) -> Resu
         .map(|path| File::create(path).with_context(|| format!("--out `{}`", path.display())))
         .transpose()?;
     let learned = Arc::new(Learned::default());
-    let status = run_program(&Config::for_learning(options, Arc::clone(&learned))?, program)?;
+    let status = run_program(&mut Config::for_learning(options, Arc::clone(&learned))?, program)?;
     let mut err = io::stderr();
     for (name, why) in learned.unresolved() {
         // Nobody may be reading stderr.

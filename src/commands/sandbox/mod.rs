@@ -14,13 +14,12 @@ use rustix::io::Errno;
 
 pub use explain::kernel;
 
-use super::process::{catch_signals, exit_status, logging, print, status, unseen};
+use super::process::{NotRun, catch_signals, exit_status, logging, print, status, unseen, with_one_command};
 use crate::cli::{Options, SandboxAction};
-use crate::compose::alone;
 use crate::config::Config;
 use crate::exec::{Denied, Launcher, News, place_of};
 use crate::sandbox::{Event, Guard, Place, RawString, Request, Run};
-use crate::tools::Commands;
+use crate::tools::{Commands, Services};
 
 pub fn run(options: Options, action: &SandboxAction) -> Result<ExitCode> {
     match action {
@@ -30,7 +29,7 @@ pub fn run(options: Options, action: &SandboxAction) -> Result<ExitCode> {
             print(text)?;
             Ok(status(holds))
         }
-        SandboxAction::Run { program } => Ok(ExitCode::from(run_program(&Config::resolve(&options)?, program)?)),
+        SandboxAction::Run { program } => Ok(ExitCode::from(run_program(&mut Config::resolve(&options)?, program)?)),
     }
 }
 
@@ -87,22 +86,24 @@ pub fn output(launcher: &Launcher, request: &Request, signals: BorrowedFd<'_>) -
 
 /// One program with the streams of this process, in the first allowed directory. Returns its exit status. A signal for
 /// this process ends the program and what it has started.
-pub fn run_program(config: &Config, program: &[OsString]) -> Result<u8> {
+pub fn run_program(config: &mut Config, program: &[OsString]) -> Result<u8> {
     logging(config.log_level);
     let signals = catch_signals()?;
-    let server = alone(config)?;
-    let services = server.services();
-    let commands = &services.commands;
-    let launcher = launcher(commands)?;
+    with_one_command(config, |services| run_in(services, program, signals.as_fd()))
+}
+
+fn run_in(services: &Services, program: &[OsString], signals: BorrowedFd<'_>) -> Result<u8> {
+    let launcher = launcher(&services.commands)?;
     let root = services.policy.project().context("there is no directory to run it in; add --allow DIR")?;
-    // The shell finds the program on the PATH that commands have.
-    let shell = ["/bin/sh", "-c", r#"exec "$@""#, "sh"].map(Into::into);
-    let argv = shell.into_iter().chain(program.iter().map(Into::into)).collect();
-    let request = request(argv, place_of(root)?, true);
+    let dir = place_of(root)?;
+    // As from a shell in it.
+    let environment = vec![("PWD".into(), dir.path.clone())];
+    let run = Run::Named(program.iter().map(Into::into).collect());
+    let request = Request { run, environment, ..request(Vec::new(), dir, true) };
     let streams = [rustix::stdio::stdin(), rustix::stdio::stdout(), rustix::stdio::stderr()];
     let job = launcher.spawn(&request, &streams)?;
     loop {
-        let mut fds = [PollFd::new(&job, PollFlags::IN), PollFd::from_borrowed_fd(signals.as_fd(), PollFlags::IN)];
+        let mut fds = [PollFd::new(&job, PollFlags::IN), PollFd::from_borrowed_fd(signals, PollFlags::IN)];
         match poll(&mut fds, None) {
             Ok(_) | Err(Errno::INTR) => {}
             Err(errno) => return Err(errno).context("the program cannot be waited for"),
@@ -121,7 +122,11 @@ pub fn run_program(config: &Config, program: &[OsString]) -> Result<u8> {
             }
             News::Said(Event::Refused { step, cause }, _) => {
                 let reason = io::Error::from(cause);
-                return Err(reason).context(format!("the program was not started: {step}"));
+                bail!(NotRun(format!("the program was not started: {step}: {reason}")));
+            }
+            News::Said(Event::Broken { step, cause }, _) => {
+                let reason = io::Error::from(cause);
+                return Err(reason).context(format!("the program was ended: {step}"));
             }
             News::Gone => bail!("the program's supervisor has ended, and the program with it"),
             News::Said(..) | News::Nothing => {}

@@ -161,19 +161,17 @@ fn who_is_ended_because_the_machine_has_no_memory_left_is_told() {
     });
 }
 
-/// Where the kernel cannot do it for the file system of /opt, the gap is said.
-#[test]
-fn root_reads_of_the_system_what_everybody_may() {
+/// What `inside` prints in namespaces, after `before` was done to mounts that nobody else has; `None` where it cannot be tried.
+#[track_caller]
+fn after(before: &str, inside: &str) -> Option<String> {
     if !rustix::process::geteuid().is_root() {
-        return;
+        return None;
     }
     let dir = tempfile::tempdir().unwrap();
-    let inside = "cat /opt/secret; cat /opt/private/secret; cat /opt/public; stat -c %u /opt/secret";
+    let program = program();
     let script = format!(
-        "mount -t tmpfs none /opt && umask 077 && echo TOPSECRET > /opt/secret && mkdir /opt/private && \
-         echo TOPSECRET > /opt/private/secret && echo public > /opt/public && chmod 644 /opt/public && chmod 755 /opt && \
-         exec {} sandbox run --sandbox namespaces --allow .:rw -- sh -c '{inside}'",
-        program().display()
+        "{before} && exec {} sandbox run --sandbox namespaces --allow .:rw -- sh -c '{inside}'",
+        program.display()
     );
     let output = std::process::Command::new("unshare")
         .args(["-m", "--propagation", "private", "sh", "-c", &script])
@@ -183,7 +181,58 @@ fn root_reads_of_the_system_what_everybody_may() {
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     if err.contains("commands are refused") || err.contains("unshare:") {
         assert!(std::env::var_os("REPLAY_TEST_REQUIRE_SANDBOX").is_none(), "{err}");
+        return None;
+    }
+    assert_eq!(output.status.code(), Some(0), "{err}");
+    Some(out.into_owned())
+}
+
+/// Where the kernel cannot do it for the file system of /opt, the gap is said.
+#[test]
+fn root_reads_of_the_system_what_everybody_may() {
+    let before = "mount -t tmpfs none /opt && umask 077 && echo TOPSECRET > /opt/secret && mkdir /opt/private && \
+                  echo TOPSECRET > /opt/private/secret && echo public > /opt/public && chmod 644 /opt/public && chmod 755 /opt";
+    let inside = "cat /opt/secret; cat /opt/private/secret; cat /opt/public; stat -c %u /opt/secret";
+    assert_eq!(after(before, inside).unwrap_or("public\n65534\n".into()), "public\n65534\n");
+}
+
+/// Whether /etc can be mounted as nobody's or is copied; a file that its group may read is not everybody's.
+#[test]
+fn root_reads_of_etc_what_everybody_may_and_changes_nothing() {
+    let before = "e=$(mktemp -d) && cp /etc/passwd /etc/group $e && umask 027 && echo TOPSECRET > $e/secret && \
+                  mkdir $e/private && echo TOPSECRET > $e/private/secret && chmod 644 $e/private/secret && echo public > $e/public && \
+                  chmod 644 $e/public $e/passwd $e/group && chmod 755 $e && mount --bind $e /etc";
+    let inside = "cat /etc/secret; cat /etc/private/secret; ls /etc/private; cat /etc/public; chmod 666 /etc/secret; \
+                  chown 0 /etc/secret; rm /etc/public; echo x > /etc/new; mkdir /etc/dir; test -e /etc/new -o -e /etc/dir || \
+                  getent passwd 0 | cut -d: -f6";
+    assert_eq!(after(before, inside).unwrap_or("public\n/home/replay\n".into()), "public\n/home/replay\n");
+}
+
+/// A mask below /proc, as containers have them, keeps every user namespace from a /proc of its own: what shows only when a command is
+/// started.
+#[test]
+fn one_command_that_the_first_tier_refused_runs_once_in_the_other() {
+    if !rustix::process::geteuid().is_root() {
         return;
     }
-    assert_eq!((&*out, output.status.code()), ("public\n65534\n", Some(0)), "{err}");
+    let dir = tempfile::tempdir().unwrap();
+    let script =
+        "mount -t tmpfs none /proc/sys && exec \"$0\" sandbox run --allow .:rw -- sh -c 'read line; echo $line >> ran'";
+    let mut child = std::process::Command::new("unshare")
+        .args(["-m", "--propagation", "private", "sh", "-c", script])
+        .arg(program())
+        .current_dir(dir.path())
+        .stdin(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), b"once\n").unwrap();
+    let output = child.wait_with_output().unwrap();
+    let err = String::from_utf8_lossy(&output.stderr);
+    if err.contains("commands are refused") || err.contains("unshare:") {
+        assert!(std::env::var_os("REPLAY_TEST_REQUIRE_SANDBOX").is_none(), "{err}");
+        return;
+    }
+    assert_eq!((output.status.code(), &*err), (Some(0), ""));
+    assert_eq!(std::fs::read_to_string(dir.path().join("ran")).unwrap(), "once\n");
 }
