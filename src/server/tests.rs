@@ -34,7 +34,7 @@ impl Callable for Panics {
             name: text.clone(),
             title: text.clone(),
             description: text,
-            input_schema: json!({"type": "object"}),
+            input_schema: "{\"type\":\"object\"}",
             output_schema: None,
             annotations: json!({}),
         }
