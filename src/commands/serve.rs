@@ -10,7 +10,7 @@ use super::mock;
 use super::process::{catch_signals, logging, stdin, stdout};
 use crate::audit::{self, AuditLog};
 use crate::cli::{Cli, Redact};
-use crate::compose::{alone, linked_git, look_around, wall_in};
+use crate::compose::{greeting, linked_git, look_around, wall_in};
 use crate::config::{self, Config};
 use crate::mock::{Observed, ServerAndMock};
 use crate::policy::Root;
@@ -38,7 +38,16 @@ fn serve(config: Config, cli: &Cli) -> Result<ExitCode> {
     let config = &Config { search_cache, ..hiding(config, log.as_deref()).beside(cli.mock.as_deref()) };
     let ledger = Ledger::new(observers(log.as_ref()));
     let tracer = tracer(cli)?;
-    let server = alone(config)?;
+    // Who looks on sees a session whole.
+    let is_watched = mock.is_some() || recorder.is_some() || log.is_some() || tracer.is_some();
+    let (mut greeted, mut has_met) = (None, false);
+    let server = greeting(config, &mut |coming, ready| {
+        if greeted.is_none() && !is_watched {
+            // What fails here fails again below.
+            greeted = open(coming.clone(), config).ok().map(|door| (door, Arc::clone(coming)));
+        }
+        has_met |= greeted.as_ref().is_some_and(|(door, _)| door.greet(std::io::stdin().as_fd(), ready));
+    })?;
     let service: Arc<dyn Service> = match mock {
         Some(mock) => Arc::new(ServerAndMock::new(server.clone(), mock).map_err(anyhow::Error::msg)?),
         None => server.clone(),
@@ -56,7 +65,16 @@ fn serve(config: Config, cli: &Cli) -> Result<ExitCode> {
     // Most of what was needed for the flags.
     give_back_heap();
     look_around(server.services());
-    let door = Door::new(Session::new(service), stdin()?, Writer::to_descriptor(stdout()?)?, config.client_limits)?;
+    let door = match greeted {
+        Some((door, coming)) => {
+            coming.arrived(service);
+            door
+        }
+        None => open(service, config)?,
+    };
+    if has_met {
+        server.met();
+    }
     let end = door.run(Some(signals.as_fd())).context("stdin cannot be served")?;
     let ended = server.services().commands.end_all();
     server.services().memory.end();
@@ -69,6 +87,11 @@ fn serve(config: Config, cli: &Cli) -> Result<ExitCode> {
         tracer.end();
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Joins a service to stdin and stdout.
+fn open(service: Arc<dyn Service>, config: &Config) -> Result<Arc<Door>> {
+    Ok(Door::new(Session::new(service), stdin()?, Writer::to_descriptor(stdout()?)?, config.client_limits)?)
 }
 
 /// The same, with what belongs to the audit log out of the sight of agents.

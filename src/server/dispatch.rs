@@ -1,25 +1,20 @@
 //! The server of tools as a service: which method does what.
 
-use serde::Deserialize;
-use serde_json::value::RawValue;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::call;
-use super::instructions::instructions;
 use super::level::Level;
-use super::listing::{cacheable, server_info};
 use super::service::{AdmittedRequest, Service};
-use super::session_state::stateless_revisions;
 use super::tool_server::Server;
 use crate::budget::Account;
-use crate::protocol::{Body, Code, Outcome, Request, Revision, RpcError, notification};
+use crate::protocol::{Code, Outcome, Request, RpcError, notification};
 use crate::text::escape::show;
 use crate::text::nearest::shortened;
 use crate::tools::{Toolset, Weight, expect_python_use};
 
 impl Service for Server {
     fn weight(&self, request: &Request<'_>) -> Weight {
-        call::weight(&self.registry, request)
+        call::weight(&self.front.registry, request)
     }
 
     fn is_prompt(&self) -> bool {
@@ -56,11 +51,11 @@ impl Server {
     fn dispatch(&self, exchange: &AdmittedRequest<'_>) -> Outcome {
         let AdmittedRequest { session, ticket, request, outbox } = *exchange;
         let revision = ticket.revision;
-        let handshake = !revision.is_stateless();
-        if ["initialize", "server/discover", "tools/list"].contains(&&*request.method)
-            && self.registry.iter().any(|tool| tool.toolset() == Toolset::Python)
-        {
-            expect_python_use(&self.services);
+        if ["initialize", "server/discover", "tools/list"].contains(&&*request.method) {
+            self.met();
+        }
+        if let Some(outcome) = self.front.answer(exchange) {
+            return outcome;
         }
         match &*request.method {
             "tools/call" => {
@@ -73,19 +68,9 @@ impl Server {
                 };
                 call.run(request, outbox)
             }
-            "tools/list" => self.list_page(revision, request.params),
-            "resources/list" if self.has_logs() => Ok(self.list_logs(revision)),
-            "resources/read" if self.has_logs() => self.read_log(revision, request.params),
-            "ping" if handshake => Ok(Body::Raw("{}".into())),
-            "initialize" if handshake => {
-                Ok(Body::Raw(self.initialized(session.negotiate_with(request.params)).to_string().into()))
-            }
-            "logging/setLevel" if handshake => session.set_level(request.params),
-            "server/discover" if handshake => Err(RpcError::new(
-                Code::InvalidParams,
-                "server/discover needs `_meta` with `io.modelcontextprotocol/protocolVersion`",
-            )),
-            "server/discover" => Ok(Body::Raw(self.discovered().to_string().into())),
+            "resources/list" if self.front.has_logs() => Ok(self.list_logs(revision)),
+            "resources/read" if self.front.has_logs() => self.read_log(revision, request.params),
+            "logging/setLevel" if !revision.is_stateless() => session.set_level(request.params),
             method => Err(RpcError::new(
                 Code::MethodNotFound,
                 format!("no method `{}` on revision {revision}", shortened(method)),
@@ -93,49 +78,10 @@ impl Server {
         }
     }
 
-    /// What `initialize` answers once a revision is agreed on.
-    pub fn initialized(&self, revision: Revision) -> Value {
-        let mut capabilities = json!({"tools": {}, "logging": {}});
-        self.add_logs(&mut capabilities);
-        json!({
-            "protocolVersion": revision.as_str(),
-            "capabilities": capabilities,
-            "serverInfo": server_info(revision),
-            "instructions": instructions(&self.services, &self.registry),
-        })
-    }
-
-    /// What `server/discover` answers.
-    pub fn discovered(&self) -> Value {
-        let stateless: Vec<&str> = stateless_revisions().collect();
-        let mut capabilities = json!({"tools": {}});
-        self.add_logs(&mut capabilities);
-        let mut result = json!({
-            "supportedVersions": stateless,
-            "capabilities": capabilities,
-            "instructions": instructions(&self.services, &self.registry),
-        });
-        cacheable(&mut result);
-        result
-    }
-
-    fn add_logs(&self, capabilities: &mut Value) {
-        if self.has_logs() {
-            capabilities["resources"] = json!({});
+    /// A client has come, and sees these tools.
+    pub fn met(&self) {
+        if self.front.registry.iter().any(|tool| tool.toolset() == Toolset::Python) {
+            expect_python_use(&self.services);
         }
-    }
-
-    fn list_page(&self, revision: Revision, params: Option<&RawValue>) -> Outcome {
-        #[derive(Default, Deserialize)]
-        struct Params {
-            #[serde(default)]
-            cursor: Option<Value>,
-        }
-        let params: Params = params.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
-        if let Some(cursor) = params.cursor {
-            let message = format!("`cursor` is {cursor}; the list has one page, so no cursor is valid");
-            return Err(RpcError::new(Code::InvalidParams, message));
-        }
-        Ok(Body::Raw(self.list(revision)))
     }
 }

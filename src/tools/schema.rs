@@ -15,6 +15,17 @@ use crate::limits::MAX_SHOWN_NAME_BYTES;
 use crate::protocol::fault;
 use crate::text::nearest::{nearest, shortened};
 
+/// The schemas of a tool, as JSON text: what its types say, which a test compares.
+#[derive(Clone, Copy, Debug)]
+pub struct Schemas {
+    /// What arguments are checked against.
+    pub arguments: &'static str,
+    /// The same as clients see it.
+    pub published: &'static str,
+    /// Of the structured output, if it is an object.
+    pub output: Option<&'static str>,
+}
+
 /// Accepted beside a property, never published: other spellings that agents bring along from their training.
 pub const ALIASES: &str = "x-aliases";
 

@@ -1,6 +1,6 @@
 //! Derived; `UPDATE_EXPECT=1 cargo test --test it derived` writes it anew.
 
-use super::tool::Schemas;
+use super::schema::Schemas;
 
 pub fn of(tool: &str) -> Schemas {
     match tool {

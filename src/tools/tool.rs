@@ -237,22 +237,11 @@ pub trait Callable: Send + Sync {
     fn call(&self, context: &Context<'_>, arguments: Option<&RawValue>, structured: bool) -> Result<ToolReply, Error>;
 }
 
-/// The schemas of a tool, as JSON text: what its types say, which a test compares.
-#[derive(Clone, Copy, Debug)]
-pub struct Schemas {
-    /// What arguments are checked against.
-    pub arguments: &'static str,
-    /// The same as clients see it.
-    pub published: &'static str,
-    /// Of the structured output, if it is an object.
-    pub output: Option<&'static str>,
-}
-
 /// A [`Tool`] as a [`Callable`].
 struct Declared<T> {
     /// Read at the first call.
     schema: OnceLock<Value>,
-    schemas: Schemas,
+    schemas: schema::Schemas,
     tool: PhantomData<fn() -> T>,
 }
 

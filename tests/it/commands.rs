@@ -67,7 +67,8 @@ impl Shell {
             environment: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())],
             limits: Limits::default(),
         };
-        let (launcher, _) = Launcher::begin(Path::new(env!("CARGO_BIN_EXE_replay"))).unwrap().build(&plan).unwrap();
+        let (launcher, _) =
+            Launcher::begin(Path::new(env!("CARGO_BIN_EXE_replay"))).unwrap().build(&plan, &mut |_| ()).unwrap();
         Self {
             launcher,
             dir: place_of(handle(Path::new("/"))).unwrap(),

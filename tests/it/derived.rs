@@ -39,7 +39,7 @@ fn schemas_are_what_the_types_give() {
     let arms: String = DERIVED.iter().map(|arm| arm()).collect();
     let none = "        _ => Schemas { arguments: \"null\", published: \"null\", output: None },";
     let text = format!(
-        "//! Derived; `UPDATE_EXPECT=1 cargo test --test it derived` writes it anew.\n\nuse super::tool::Schemas;\n\n\
+        "//! Derived; `UPDATE_EXPECT=1 cargo test --test it derived` writes it anew.\n\nuse super::schema::Schemas;\n\n\
          pub fn of(tool: &str) -> Schemas {{\n    match tool {{\n{arms}{none}\n    }}\n}}\n"
     );
     committed("src/tools/schemas.rs", &text);
