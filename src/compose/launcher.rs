@@ -228,7 +228,7 @@ fn launch(
         bail!(reason);
     }
     let ssh_agent = ssh_agent(config, &mut plan, &scratch)?;
-    let (launcher, ready) = launcher.build(&plan, meanwhile)?;
+    let (launcher, ready) = launcher.build_beside(&plan, meanwhile)?;
     let launcher = launcher.noting(journal.cloned());
     let launcher =
         if tier == Tier::Namespaces { launcher.guarding(Arc::clone(policy.repositories())) } else { launcher };

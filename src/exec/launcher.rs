@@ -120,8 +120,13 @@ impl Launcher {
         Ok(Self::over(here, Some(child)))
     }
 
-    /// Has it carry out the plan. `meanwhile` has the time until its descriptor is readable.
-    pub fn build(
+    /// Has it carry out the plan.
+    pub fn build(self, plan: &Plan) -> Result<(Self, Ready), LaunchError> {
+        self.build_beside(plan, &mut |_| ())
+    }
+
+    /// The same; `meanwhile` has the time until its descriptor is readable.
+    pub fn build_beside(
         mut self,
         plan: &Plan,
         meanwhile: &mut dyn FnMut(BorrowedFd<'_>),

@@ -584,11 +584,11 @@ fn the_launcher_is_greeted_with_the_plan() {
     assert_eq!(cannot.to_string(), "unshare: not permitted");
     assert!(matches!(greeting(None), Err(LaunchError::Ended)));
     let missing = Launcher::begin(std::path::Path::new("/no/such/program"))
-        .and_then(|launcher| launcher.build(&plan_of_nothing(), &mut |_| ()));
+        .and_then(|launcher| launcher.build(&plan_of_nothing()));
     assert!(matches!(missing, Err(LaunchError::Start(_))));
     // A program that knows nothing of all this.
-    let other = Launcher::begin(std::path::Path::new("/bin/true"))
-        .and_then(|launcher| launcher.build(&plan_of_nothing(), &mut |_| ()));
+    let other =
+        Launcher::begin(std::path::Path::new("/bin/true")).and_then(|launcher| launcher.build(&plan_of_nothing()));
     assert!(matches!(other, Err(LaunchError::Ended)), "{other:?}");
 }
 

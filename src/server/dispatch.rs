@@ -1,14 +1,11 @@
 //! The server of tools as a service: which method does what.
 
-use serde_json::json;
-
 use super::call;
-use super::level::Level;
+use super::front::tell;
 use super::service::{AdmittedRequest, Service};
 use super::tool_server::Server;
 use crate::budget::Account;
-use crate::protocol::{Code, Outcome, Request, RpcError, notification};
-use crate::text::escape::show;
+use crate::protocol::{Code, Outcome, Request, RpcError};
 use crate::text::nearest::shortened;
 use crate::tools::{Toolset, Weight, expect_python_use};
 
@@ -29,21 +26,8 @@ impl Service for Server {
         Some(self.dispatch(exchange))
     }
 
-    /// Tells the client what became of a request, if it asked for that much.
     fn served(&self, exchange: &AdmittedRequest<'_>, outcome: &Outcome) {
-        let AdmittedRequest { ticket, request, outbox, .. } = exchange;
-        let (level, text) = match outcome {
-            Ok(_) => (Level::Debug, "answered".to_owned()),
-            Err(error) if error.code == Code::Internal => (Level::Error, error.message.clone()),
-            Err(error) => (Level::Warning, error.message.clone()),
-        };
-        // A message may name arguments, which hold what they like.
-        tracing::debug!(level = level.name(), "{}", show(text.as_bytes()));
-        if ticket.level.is_some_and(|least| level >= least) && !ticket.cancel.is_cancelled() {
-            let data = format!("{} {}: {text}", request.method, ticket.id);
-            let params = json!({"level": level.name(), "logger": env!("CARGO_PKG_NAME"), "data": data});
-            outbox.send(&notification("notifications/message", &params));
-        }
+        tell(exchange, outcome);
     }
 }
 

@@ -6,11 +6,13 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
+use super::level::Level;
 use super::listing::{Lists, cacheable, server_info};
 use super::service::{AdmittedRequest, Service};
 use super::session_state::stateless_revisions;
 use crate::budget::Account;
-use crate::protocol::{Body, Code, Outcome, Request, Revision, RpcError};
+use crate::protocol::{Body, Code, Outcome, Request, Revision, RpcError, notification};
+use crate::text::escape::show;
 use crate::tools::{Registry, Weight};
 
 /// The tools, and what is said of them.
@@ -103,6 +105,23 @@ impl Front {
     }
 }
 
+/// Tells the client what became of a request, if it asked for that much.
+pub(super) fn tell(exchange: &AdmittedRequest<'_>, outcome: &Outcome) {
+    let AdmittedRequest { ticket, request, outbox, .. } = exchange;
+    let (level, text) = match outcome {
+        Ok(_) => (Level::Debug, "answered".to_owned()),
+        Err(error) if error.code == Code::Internal => (Level::Error, error.message.clone()),
+        Err(error) => (Level::Warning, error.message.clone()),
+    };
+    // A message may name arguments, which hold what they like.
+    tracing::debug!(level = level.name(), "{}", show(text.as_bytes()));
+    if ticket.level.is_some_and(|least| level >= least) && !ticket.cancel.is_cancelled() {
+        let data = format!("{} {}: {text}", request.method, ticket.id);
+        let params = json!({"level": level.name(), "logger": env!("CARGO_PKG_NAME"), "data": data});
+        outbox.send(&notification("notifications/message", &params));
+    }
+}
+
 /// A service that is on its way. Until it is there, its front answers what it can, and all else is refused.
 pub struct Coming {
     front: Arc<Front>,
@@ -141,6 +160,13 @@ impl Service for Coming {
             None => Some(self.front.answer(exchange).unwrap_or_else(|| {
                 Err(RpcError::new(Code::Internal, "the walls around commands are still being built; try again"))
             })),
+        }
+    }
+
+    fn served(&self, exchange: &AdmittedRequest<'_>, outcome: &Outcome) {
+        match self.inner() {
+            Some(service) => service.served(exchange, outcome),
+            None => tell(exchange, outcome),
         }
     }
 }

@@ -22,7 +22,9 @@ use super::wake::Wake;
 use super::writer::Writer;
 use crate::budget::{Account, Purpose, Share};
 use crate::cancel::CancelToken;
-use crate::limits::{LAUNCHER_START_MS, MAX_RUNNING_REQUESTS, MAX_WAITING_REQUESTS, SMALL_MESSAGE_BYTES, TAKEOVER_MS};
+use crate::limits::{
+    LAUNCHER_START_MS, MAX_GREETINGS, MAX_RUNNING_REQUESTS, MAX_WAITING_REQUESTS, SMALL_MESSAGE_BYTES, TAKEOVER_MS,
+};
 use crate::protocol::{Body, Code, Incoming, Outcome, Refusal, RpcError, parse, render, rendered_length};
 use crate::server::{Admission, Session, Ticket, size};
 use crate::tools::Weight;
@@ -93,22 +95,23 @@ impl Door {
         }))
     }
 
-    /// Answers on the calling thread, until `ready` is readable or a line comes that asks for more than what the server says of
-    /// itself. `source` is what the door reads from, and what fails of it fails again when it is served. Whether anything was answered.
+    /// Answers on the calling thread, until `ready` is readable, a line comes that asks for more than what the server says of itself,
+    /// or a client has asked more than it does at its start. `source` is what the door reads from; what fails of it fails again when it
+    /// is served. Whether anything was answered.
     pub fn greet(self: &Arc<Self>, source: BorrowedFd<'_>, ready: BorrowedFd<'_>) -> bool {
         let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
-        let (mut out, mut has_answered) = (Vec::new(), false);
+        let (mut out, mut answered) = (Vec::new(), 0);
         let until = Instant::now() + Duration::from_millis(LAUNCHER_START_MS);
-        loop {
+        while answered < MAX_GREETINGS {
             match lines.found() {
                 Some(Line::Whole(line)) if is_greeting(&line) => {
                     self.accept(line, Share::default(), &mut out);
-                    has_answered = true;
+                    answered += 1;
                     continue;
                 }
                 Some(line) => {
                     lines.put_back(line);
-                    return has_answered;
+                    break;
                 }
                 None => {}
             }
@@ -117,9 +120,10 @@ impl Door {
             match poll(&mut fds, Some(&left)) {
                 Err(rustix::io::Errno::INTR) => {}
                 Ok(1..) if fds[0].revents().is_empty() && lines.fill().is_ok() => {}
-                _ => return has_answered,
+                _ => break,
             }
         }
+        answered > 0
     }
 
     /// Serves until the stream ends or `stop` becomes readable. The calling thread is the watch.

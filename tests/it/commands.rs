@@ -67,8 +67,7 @@ impl Shell {
             environment: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())],
             limits: Limits::default(),
         };
-        let (launcher, _) =
-            Launcher::begin(Path::new(env!("CARGO_BIN_EXE_replay"))).unwrap().build(&plan, &mut |_| ()).unwrap();
+        let (launcher, _) = Launcher::begin(Path::new(env!("CARGO_BIN_EXE_replay"))).unwrap().build(&plan).unwrap();
         Self {
             launcher,
             dir: place_of(handle(Path::new("/"))).unwrap(),
