@@ -14,7 +14,7 @@ use crate::compose::{greeting, linked_git, look_around, wall_in};
 use crate::config::{self, Config};
 use crate::mock::{Observed, ServerAndMock};
 use crate::policy::Root;
-use crate::sandbox::{Tier, give_back_heap};
+use crate::sandbox::{Tier, give_back_memory};
 use crate::server::{Ledger, Observer, Server, Service, Session, Traced, Way};
 use crate::telemetry::Tracer;
 use crate::text::count::counted;
@@ -62,8 +62,6 @@ fn serve(config: Config, cli: &Cli) -> Result<ExitCode> {
         log.start(&audit::Started { serves: "stdio".to_owned(), servers: vec![("stdio", &*server)], config })?;
     }
     announce(&[("stdio", &*server)], wall_in(&[server.services()], &[]));
-    // Most of what was needed for the flags.
-    give_back_heap();
     look_around(server.services());
     let door = match greeted {
         Some((door, coming)) => {
@@ -75,6 +73,7 @@ fn serve(config: Config, cli: &Cli) -> Result<ExitCode> {
     if has_met {
         server.met();
     }
+    give_back_memory();
     let end = door.run(Some(signals.as_fd())).context("stdin cannot be served")?;
     let ended = server.services().commands.end_all();
     server.services().memory.end();

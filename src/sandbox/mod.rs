@@ -65,7 +65,7 @@ pub use raw_string::RawString;
 pub use scratch::{Scratch, ScratchHold, depot};
 pub use shared_directory::SharedDirectory;
 pub use status::{WallStatus, instruction_before};
-pub use sys::heap::{give_back as give_back_heap, keep_little as keep_little_heap};
+pub use sys::heap::{give_back as give_back_memory, keep_little as keep_little_heap};
 pub use sys::leases::{is_lease_undisturbed, take_read_lease};
 pub use sys::pages::unwritten_pages;
 pub use sys::resolver::{addresses, keep_to_own_sources};
