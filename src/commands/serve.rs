@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result};
 use super::mock;
 use super::process::{catch_signals, logging, stdin, stdout};
 use crate::audit::{self, AuditLog};
-use crate::cli::{Cli, Redact};
+use crate::cli::{Redact, ServerArgs};
 use crate::compose::{greeting, linked_git, look_around, wall_in};
 use crate::config::{self, Config};
 use crate::mock::{Observed, ServerAndMock};
@@ -22,12 +22,12 @@ use crate::transport::{Door, End, Writer};
 use crate::web;
 
 /// Serves until the client goes, or a signal comes.
-pub fn run(cli: &Cli) -> Result<ExitCode> {
+pub fn run(cli: &ServerArgs) -> Result<ExitCode> {
     let config = Config::resolve(&cli.options)?;
     if cli.http.http.is_some() { serve_http(config, cli) } else { serve(config, cli) }
 }
 
-fn serve(config: Config, cli: &Cli) -> Result<ExitCode> {
+fn serve(config: Config, cli: &ServerArgs) -> Result<ExitCode> {
     let signals = catch_signals()?;
     logging(config.log_level);
     // Read before the server's own walls stand: a manifest lies where the operator wants it.
@@ -105,13 +105,13 @@ fn observers(log: Option<&Arc<AuditLog>>) -> Vec<Arc<dyn Observer>> {
 }
 
 /// Who makes spans of requests, if they are to be exported. Started before the server's own walls, which refuse TCP.
-fn tracer(cli: &Cli) -> Result<Option<Arc<Tracer>>> {
+fn tracer(cli: &ServerArgs) -> Result<Option<Arc<Tracer>>> {
     let settings = config::telemetry(&cli.telemetry)?;
     settings.map(|settings| Tracer::start(settings).context("no thread to be had")).transpose()
 }
 
 /// Serves over HTTP, and over stdin and stdout as well if that is asked for.
-fn serve_http(config: Config, cli: &Cli) -> Result<ExitCode> {
+fn serve_http(config: Config, cli: &ServerArgs) -> Result<ExitCode> {
     let signals = catch_signals()?;
     logging(config.log_level);
     let tracer = tracer(cli)?;
