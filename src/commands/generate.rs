@@ -114,7 +114,7 @@ fn man_profile() -> String {
          instead; lists are added to those of the command line.\n",
     );
     for (key, words) in profile_keys() {
-        let _ = writeln!(text, ".TP\n\\fB{}\\fR\n{}", roff(&key), roff(&words));
+        let _ = writeln!(text, ".TP\n\\fB{}\\fR\n{}", roff(key), roff(words));
     }
     text
 }

@@ -1,12 +1,11 @@
 //! The server of tools as a service: which method does what.
 
 use super::call;
-use super::front::tell;
+use super::front::{no_method, tell};
 use super::service::{AdmittedRequest, Service};
 use super::tool_server::Server;
 use crate::budget::Account;
 use crate::protocol::{Code, Outcome, Request, RpcError};
-use crate::text::nearest::shortened;
 use crate::tools::{Toolset, Weight, expect_python_use};
 
 impl Service for Server {
@@ -55,10 +54,7 @@ impl Server {
             "resources/list" if self.front.has_logs() => Ok(self.list_logs(revision)),
             "resources/read" if self.front.has_logs() => self.read_log(revision, request.params),
             "logging/setLevel" if !revision.is_stateless() => session.set_level(request.params),
-            method => Err(RpcError::new(
-                Code::MethodNotFound,
-                format!("no method `{}` on revision {revision}", shortened(method)),
-            )),
+            _ => Err(no_method(request, revision)),
         }
     }
 

@@ -13,6 +13,7 @@ use super::session_state::stateless_revisions;
 use crate::budget::Account;
 use crate::protocol::{Body, Code, Outcome, Request, Revision, RpcError, notification};
 use crate::text::escape::show;
+use crate::text::nearest::shortened;
 use crate::tools::{Registry, Weight};
 
 /// The tools, and what is said of them.
@@ -44,6 +45,7 @@ impl Front {
                 "server/discover needs `_meta` with `io.modelcontextprotocol/protocolVersion`",
             )),
             "server/discover" => Ok(Body::Raw(self.discovered().to_string().into())),
+            "ping" | "initialize" => Err(no_method(request, revision)),
             _ => return None,
         })
     }
@@ -103,6 +105,11 @@ impl Front {
     pub fn list(&self, revision: Revision) -> Arc<str> {
         self.lists.tools(&self.registry, revision)
     }
+}
+
+/// The refusal of a method that nobody has.
+pub(super) fn no_method(request: &Request<'_>, revision: Revision) -> RpcError {
+    RpcError::new(Code::MethodNotFound, format!("no method `{}` on revision {revision}", shortened(&request.method)))
 }
 
 /// Tells the client what became of a request, if it asked for that much.

@@ -16,7 +16,7 @@ pub fn arm<T: Tool>() -> String {
 }
 
 fn literal(schema: &Value) -> String {
-    format!("r##\"{schema}\"##")
+    format!("r#\"{schema}\"#")
 }
 
 /// The schema of `P` with everything in one piece, aliases included.

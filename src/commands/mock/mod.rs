@@ -251,7 +251,7 @@ pub fn run(action: &MockAction, options: &Options) -> Result<ExitCode> {
         MockAction::Distill { cassette } => {
             print(distill(&Cassette::read(&cassette.display().to_string(), &read(cassette)?)?))
         }
-        MockAction::Schema => print(MANIFEST_SCHEMA.to_owned()),
+        MockAction::Schema => print(MANIFEST_SCHEMA),
     }
 }
 
