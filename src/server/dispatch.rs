@@ -5,7 +5,7 @@ use super::front::{no_method, tell};
 use super::service::{AdmittedRequest, Service};
 use super::tool_server::Server;
 use crate::budget::Account;
-use crate::protocol::{Code, Outcome, Request, RpcError};
+use crate::protocol::{Outcome, Request};
 use crate::tools::{Toolset, Weight, expect_python_use};
 
 impl Service for Server {

@@ -16,7 +16,9 @@ pub fn arm<T: Tool>() -> String {
 }
 
 fn literal(schema: &Value) -> String {
-    format!("r#\"{schema}\"#")
+    let text = schema.to_string();
+    let hashes = if text.contains("\"#") { "##" } else { "#" };
+    format!("r{hashes}\"{text}\"{hashes}")
 }
 
 /// The schema of `P` with everything in one piece, aliases included.
