@@ -18,7 +18,7 @@ pub mod compose {
 }
 
 pub mod config {
-    pub use crate::config::Config;
+    pub use crate::config::{Config, derived_profile_keys};
 }
 
 pub mod documents {
@@ -51,6 +51,10 @@ pub mod limits {
         MAX_BACKGROUND_COMMANDS, MAX_COMMAND_PROCESSES, MAX_COMMAND_TIMEOUT_SECS, MAX_COMMANDS, MIN_BODY_APART_BYTES,
         OUTPUT_CAP_BYTES, REPLY_TOKENS,
     };
+}
+
+pub mod mock {
+    pub use crate::mock::{expectations_schema, manifest_schema};
 }
 
 pub mod pattern {
@@ -131,7 +135,7 @@ pub mod text {
 }
 
 pub mod tools {
-    pub use crate::tools::{Callable, Hints, TOOLS, Toolset};
+    pub use crate::tools::{Callable, DERIVED, Hints, TOOLS, Toolset};
 }
 
 pub mod transport {

@@ -374,6 +374,9 @@ pub const KILL_WAIT_MS: u64 = 5000;
 pub const COMMAND_START_MS: u64 = 10_000;
 /// How long the launcher may take to build the walls, in milliseconds.
 pub const LAUNCHER_START_MS: u64 = 10_000;
+/// Lines that are answered before the walls stand. A client asks for two or three things at its start; nothing is looked at meanwhile
+/// but its input.
+pub const MAX_GREETINGS: usize = 8;
 /// How long the launcher may take to end its commands and itself, in milliseconds.
 pub const LAUNCHER_END_MS: u64 = 5000;
 /// How long the server waits for the launcher to remove the private directory, in milliseconds; after that it does so alone.

@@ -5,9 +5,9 @@ use std::ffi::OsString;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
-use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory as _, Error, FromArgMatches as _};
+use clap::{Arg, ArgAction, ArgMatches, Args as _, Command, CommandFactory as _, Error, FromArgMatches as _};
 
-use super::Cli;
+use super::{Cli, ServerArgs};
 use crate::text::nearest::nearest;
 
 /// What may be reached on the disk.
@@ -92,6 +92,9 @@ const OF_A_TOKEN: [(&str, &str); 4] = [
 /// What to print instead: what is wrong with it, or the help that was asked for.
 pub fn parse() -> Result<Cli, Error> {
     let typed: Vec<OsString> = std::env::args_os().collect();
+    if let Some(server) = server(&typed) {
+        return Ok(Cli { server, command: None });
+    }
     let mut command = with_what_matters(Cli::command(), &|name| typed.iter().any(|word| word == name));
     if typed.len() == 1 {
         command = command.override_help(OVERVIEW);
@@ -117,6 +120,13 @@ pub fn parse() -> Result<Cli, Error> {
         }
         error
     })
+}
+
+/// Flags of a server, for which nothing of subcommands is made. What is not understood so has to be parsed whole, or is wrong.
+fn server(typed: &[OsString]) -> Option<ServerArgs> {
+    typed.iter().find(|word| *word == "--mcp-server")?;
+    let command = ServerArgs::augment_args(Command::new("replay"));
+    ServerArgs::from_arg_matches_mut(&mut command.try_get_matches_from(typed).ok()?).ok()
 }
 
 /// What an unknown subcommand may be meant to be, wherever that stands, or where they are listed.

@@ -45,6 +45,15 @@ pub use undo::{Undo, UndoArgs, UndoFull};
 #[derive(Debug, Parser)]
 #[command(name = "replay", version, arg_required_else_help = true, subcommand_negates_reqs = true)]
 pub struct Cli {
+    #[command(flatten)]
+    pub server: ServerArgs,
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+/// What may stand before a subcommand, and is all that there is without one.
+#[derive(Debug, Args)]
+pub struct ServerArgs {
     /// Serve the tools: on stdin and stdout, or with --http over HTTP
     #[arg(long, required = true, help_heading = help::SERVER)]
     pub mcp_server: bool,
@@ -64,8 +73,6 @@ pub struct Cli {
     pub audit: AuditArgs,
     #[command(flatten)]
     pub telemetry: TelemetryArgs,
-    #[command(subcommand)]
-    pub command: Option<Command>,
 }
 
 /// What to do instead of serving.

@@ -99,7 +99,8 @@ fn arguments(tool: &str, typed: &[String]) -> Result<Value> {
 /// The parameters that the tool must be given, in the order of its schema.
 fn required(tool: &str) -> impl Iterator<Item = String> {
     let known = TOOLS.iter().map(|make| make()).find(|known| known.name() == tool);
-    let schema = known.map(|known| known.descriptor().input_schema).unwrap_or_default();
+    let schema = known.and_then(|known| serde_json::from_str::<Value>(known.descriptor().input_schema).ok());
+    let schema = schema.unwrap_or_default();
     let names =
         schema["properties"].as_object().into_iter().flatten().map(|(name, _)| name.clone()).collect::<Vec<_>>();
     names

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::cli::{Cli, Document};
 use crate::config::profile_keys;
-use crate::mock::of_manifest;
+use crate::mock::MANIFEST_SCHEMA;
 use crate::tools::{Descriptor, Hints, TOOLS};
 
 /// One document, as it is committed.
@@ -19,7 +19,7 @@ pub fn document(document: Document) -> Result<Vec<u8>> {
         Document::Man => man(Cli::command())?,
         Document::ManTools => man_tools(),
         Document::ToolsTable => tools_table(),
-        Document::MockSchema => format!("{:#}\n", of_manifest()),
+        Document::MockSchema => MANIFEST_SCHEMA.to_owned(),
         Document::Bash => return Ok(completions(Shell::Bash)),
         Document::Zsh => return Ok(completions(Shell::Zsh)),
         Document::Fish => return Ok(completions(Shell::Fish)),
@@ -38,12 +38,16 @@ fn tools_table() -> String {
     for make in TOOLS {
         let tool = make();
         let Descriptor { name, title, input_schema, .. } = tool.descriptor();
-        let parameters: Vec<String> = parameters(&input_schema)
+        let parameters: Vec<String> = parameters(&read(input_schema))
             .map(|(name, required, _)| if required { format!("**{name}**") } else { name })
             .collect();
         let _ = writeln!(text, "| `{name}` | {title} ({}) | {} |", effect(tool.hints()), parameters.join(", "));
     }
     text
+}
+
+fn read(schema: &str) -> Value {
+    serde_json::from_str(schema).unwrap_or_default()
 }
 
 fn effect(hints: Hints) -> &'static str {
@@ -110,7 +114,7 @@ fn man_profile() -> String {
          instead; lists are added to those of the command line.\n",
     );
     for (key, words) in profile_keys() {
-        let _ = writeln!(text, ".TP\n\\fB{}\\fR\n{}", roff(&key), roff(&words));
+        let _ = writeln!(text, ".TP\n\\fB{}\\fR\n{}", roff(key), roff(words));
     }
     text
 }
@@ -158,7 +162,7 @@ fn man_tools() -> String {
         let descriptor = tool.descriptor();
         let _ = writeln!(text, ".SS {}\n{} ({}).", descriptor.name, roff(&descriptor.title), effect(tool.hints()));
         let _ = writeln!(text, ".PP\n{}", roff(&descriptor.description));
-        man_parameters(&mut text, &descriptor.input_schema);
+        man_parameters(&mut text, &read(descriptor.input_schema));
     }
     text.push_str(".SH SEE ALSO\n.BR replay (1)\n");
     text

@@ -29,20 +29,21 @@ use crate::text::reasons::reasons;
 /// Does what the command line asks for.
 pub fn run(cli: Cli) -> Result<ExitCode> {
     process::raise_open_files();
-    let Some(command) = cli.command else { return serve::run(&cli) };
+    let Some(command) = cli.command else { return serve::run(&cli.server) };
+    let options = cli.server.options;
     match command {
         Command::Generate { document } => process::print(generate::document(document)?),
-        Command::Setup(asked) => setup::run(&cli.options.allow, &asked),
-        Command::Doctor { json } => doctor::run(&cli.options, json),
-        Command::Tools { json } => tools::run(&cli.options, json),
-        Command::Why(asked) => why::run(&cli.options, &asked),
-        Command::Call(asked) => call::run(&cli.options, &asked),
+        Command::Setup(asked) => setup::run(&options.allow, &asked),
+        Command::Doctor { json } => doctor::run(&options, json),
+        Command::Tools { json } => tools::run(&options, json),
+        Command::Why(asked) => why::run(&options, &asked),
+        Command::Call(asked) => call::run(&options, &asked),
         Command::Bench(asked) => bench::run(&asked),
-        Command::Mock { serve, action: None } => mock::serve(&serve, &cli.options),
-        Command::Mock { action: Some(action), .. } => mock::run(&action, &cli.options),
-        Command::Calls { action } => calls::run(cli.options, &action),
-        Command::Sandbox { action } => sandbox::run(cli.options, &action),
-        Command::Net { action } => net::run(cli.options, &action),
+        Command::Mock { serve, action: None } => mock::serve(&serve, &options),
+        Command::Mock { action: Some(action), .. } => mock::run(&action, &options),
+        Command::Calls { action } => calls::run(options, &action),
+        Command::Sandbox { action } => sandbox::run(options, &action),
+        Command::Net { action } => net::run(options, &action),
         Command::Token { action } => process::print(token::act(&action)?),
         Command::Changes { of, action } => changes::run(&of, action.as_ref()),
         Command::Audit(action) => audit::run(&action),

@@ -9,12 +9,12 @@ use anyhow::{Context as _, Result};
 use super::mock;
 use super::process::{catch_signals, logging, stdin, stdout};
 use crate::audit::{self, AuditLog};
-use crate::cli::{Cli, Redact};
-use crate::compose::{alone, linked_git, look_around, wall_in};
+use crate::cli::{Redact, ServerArgs};
+use crate::compose::{greeting, linked_git, look_around, wall_in};
 use crate::config::{self, Config};
 use crate::mock::{Observed, ServerAndMock};
 use crate::policy::Root;
-use crate::sandbox::{Tier, give_back_heap};
+use crate::sandbox::{Tier, give_back_memory};
 use crate::server::{Ledger, Observer, Server, Service, Session, Traced, Way};
 use crate::telemetry::Tracer;
 use crate::text::count::counted;
@@ -22,12 +22,12 @@ use crate::transport::{Door, End, Writer};
 use crate::web;
 
 /// Serves until the client goes, or a signal comes.
-pub fn run(cli: &Cli) -> Result<ExitCode> {
+pub fn run(cli: &ServerArgs) -> Result<ExitCode> {
     let config = Config::resolve(&cli.options)?;
     if cli.http.http.is_some() { serve_http(config, cli) } else { serve(config, cli) }
 }
 
-fn serve(config: Config, cli: &Cli) -> Result<ExitCode> {
+fn serve(config: Config, cli: &ServerArgs) -> Result<ExitCode> {
     let signals = catch_signals()?;
     logging(config.log_level);
     // Read before the server's own walls stand: a manifest lies where the operator wants it.
@@ -38,7 +38,16 @@ fn serve(config: Config, cli: &Cli) -> Result<ExitCode> {
     let config = &Config { search_cache, ..hiding(config, log.as_deref()).beside(cli.mock.as_deref()) };
     let ledger = Ledger::new(observers(log.as_ref()));
     let tracer = tracer(cli)?;
-    let server = alone(config)?;
+    // Who looks on sees a session whole.
+    let is_watched = mock.is_some() || recorder.is_some() || log.is_some() || tracer.is_some();
+    let (mut greeted, mut has_met) = (None, false);
+    let server = greeting(config, &mut |coming, ready| {
+        if greeted.is_none() && !is_watched {
+            // What fails here fails again below.
+            greeted = open(coming.clone(), config).ok().map(|door| (door, Arc::clone(coming)));
+        }
+        has_met |= greeted.as_ref().is_some_and(|(door, _)| door.greet(std::io::stdin().as_fd(), ready));
+    })?;
     let service: Arc<dyn Service> = match mock {
         Some(mock) => Arc::new(ServerAndMock::new(server.clone(), mock).map_err(anyhow::Error::msg)?),
         None => server.clone(),
@@ -53,10 +62,18 @@ fn serve(config: Config, cli: &Cli) -> Result<ExitCode> {
         log.start(&audit::Started { serves: "stdio".to_owned(), servers: vec![("stdio", &*server)], config })?;
     }
     announce(&[("stdio", &*server)], wall_in(&[server.services()], &[]));
-    // Most of what was needed for the flags.
-    give_back_heap();
     look_around(server.services());
-    let door = Door::new(Session::new(service), stdin()?, Writer::to_descriptor(stdout()?)?, config.client_limits)?;
+    let door = match greeted {
+        Some((door, coming)) => {
+            coming.arrived(service);
+            door
+        }
+        None => open(service, config)?,
+    };
+    if has_met {
+        server.met();
+    }
+    give_back_memory();
     let end = door.run(Some(signals.as_fd())).context("stdin cannot be served")?;
     let ended = server.services().commands.end_all();
     server.services().memory.end();
@@ -71,6 +88,11 @@ fn serve(config: Config, cli: &Cli) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Joins a service to stdin and stdout.
+fn open(service: Arc<dyn Service>, config: &Config) -> Result<Arc<Door>> {
+    Ok(Door::new(Session::new(service), stdin()?, Writer::to_descriptor(stdout()?)?, config.client_limits)?)
+}
+
 /// The same, with what belongs to the audit log out of the sight of agents.
 fn hiding(config: Config, log: Option<&AuditLog>) -> Config {
     let hidden = log.map(|log| log.hidden().to_vec()).unwrap_or_default();
@@ -83,13 +105,13 @@ fn observers(log: Option<&Arc<AuditLog>>) -> Vec<Arc<dyn Observer>> {
 }
 
 /// Who makes spans of requests, if they are to be exported. Started before the server's own walls, which refuse TCP.
-fn tracer(cli: &Cli) -> Result<Option<Arc<Tracer>>> {
+fn tracer(cli: &ServerArgs) -> Result<Option<Arc<Tracer>>> {
     let settings = config::telemetry(&cli.telemetry)?;
     settings.map(|settings| Tracer::start(settings).context("no thread to be had")).transpose()
 }
 
 /// Serves over HTTP, and over stdin and stdout as well if that is asked for.
-fn serve_http(config: Config, cli: &Cli) -> Result<ExitCode> {
+fn serve_http(config: Config, cli: &ServerArgs) -> Result<ExitCode> {
     let signals = catch_signals()?;
     logging(config.log_level);
     let tracer = tracer(cli)?;

@@ -1,6 +1,6 @@
 //! What runs commands: the launcher of the best tier that can be built here, and the private directory that they have.
 
-use std::os::fd::AsFd as _;
+use std::os::fd::{AsFd as _, BorrowedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -23,7 +23,8 @@ use crate::policy::{Hidden, LinkedRepository, Policy, Root};
 use crate::sandbox::explain::{gaps, refusal};
 use crate::sandbox::toolchains::{CACHE_VARIABLE, CARGO_HOME, CARGO_INSTALL_ROOT};
 use crate::sandbox::{
-    Cache, Extent, Place, Plan, PlannedHide, PlannedRoot, Scratch, Tier, WallStatus, depot, is_inside, private_home,
+    Cache, Extent, Place, Plan, PlannedHide, PlannedRoot, Scratch, Tier, WallStatus, depot, instruction_before,
+    is_inside, private_home,
 };
 use crate::secrets::open_log;
 use crate::text::reasons::reasons;
@@ -32,8 +33,38 @@ use crate::tools::Commands;
 /// This program, for the launcher; also after its file was replaced.
 const OWN_PROGRAM: &str = "/proc/self/exe";
 
-/// Starts the launcher of the best tier that can be built here, of those that the operator lets it be.
-pub fn start(config: &Config, policy: &Policy, journal: Option<&Arc<Journal>>, account: &Account) -> Result<Commands> {
+/// Why there will be no commands, if that is known before any wall is built.
+fn refused(config: &Config) -> Option<String> {
+    let is_nested = config.sandbox.mode != Sandbox::Off && is_inside();
+    let nested = "this program runs inside another replay already, and the kernel takes only one supervisor; run it outside \
+                  of that, or with --sandbox off (and --isolation env to record calls)";
+    config.sandbox.refused.clone().or_else(|| is_nested.then(|| nested.to_owned()))
+}
+
+/// What an agent is told of commands before the walls stand, and whether they are refused.
+pub fn told(config: &Config) -> (String, bool) {
+    let sandbox = &config.sandbox;
+    match refused(config) {
+        Some(reason) => (WallStatus::refused(reason, Vec::new()).instruction(), true),
+        None if sandbox.mode == Sandbox::Off => (WallStatus::off().instruction(), false),
+        None => (instruction_before(sandbox.network, is_by_rule(config), sandbox.private_home), false),
+    }
+}
+
+/// Whether connections of commands are decided on one by one.
+fn is_by_rule(config: &Config) -> bool {
+    !config.sandbox.rules.is_empty() || config.sandbox.recording.is_some()
+}
+
+/// Starts the launcher of the best tier that can be built here, of those that the operator lets it be. `meanwhile` has the time until
+/// its descriptor is readable, for each tier that is tried.
+pub fn start(
+    config: &Config,
+    policy: &Policy,
+    journal: Option<&Arc<Journal>>,
+    account: &Account,
+    meanwhile: &mut dyn FnMut(BorrowedFd<'_>),
+) -> Result<Commands> {
     let bounds = |standing: WallStatus| Commands {
         standing,
         timeout: config.command_timeout,
@@ -44,13 +75,8 @@ pub fn start(config: &Config, policy: &Policy, journal: Option<&Arc<Journal>>, a
         residents: Slots::new(limits::RESIDENTS_FOR_A_SESSION * config.max_python_sessions),
         ..Commands::none()
     };
-    if let Some(reason) = &config.sandbox.refused {
-        return Ok(bounds(WallStatus::refused(reason.clone(), Vec::new())));
-    }
-    if config.sandbox.mode != Sandbox::Off && is_inside() {
-        let reason = "this program runs inside another replay already, and the kernel takes only one supervisor; run it outside \
-                      of that, or with --sandbox off (and --isolation env to record calls)";
-        return Ok(bounds(WallStatus::refused(reason.to_owned(), Vec::new())));
+    if let Some(reason) = refused(config) {
+        return Ok(bounds(WallStatus::refused(reason, Vec::new())));
     }
     let tiers: &[Tier] = match config.sandbox.mode {
         Sandbox::Require => &[Tier::Namespaces, Tier::Landlock],
@@ -74,7 +100,8 @@ pub fn start(config: &Config, policy: &Policy, journal: Option<&Arc<Journal>>, a
                 not_namespaces(tier, &tried)
             );
         }
-        match launch(config, policy, journal, account, tier, (&watchers, set.as_ref(), cache.as_ref())) {
+        let beside = (&*watchers, set.as_ref(), cache.as_ref());
+        match launch(config, policy, journal, account, tier, beside, meanwhile) {
             Ok(Launched { standing, launcher, gate, ssh_agent, scratch }) => {
                 if let Some(cache) = &cache {
                     cache.started();
@@ -182,6 +209,7 @@ fn launch(
     account: &Account,
     tier: Tier,
     (watchers, set, cache): (&[Arc<dyn Watcher>], Option<&Loaded>, Option<&Cache>),
+    meanwhile: &mut dyn FnMut(BorrowedFd<'_>),
 ) -> Result<Launched> {
     // It comes up while its plan is made.
     let launcher = Launcher::begin(Path::new(OWN_PROGRAM))?;
@@ -200,7 +228,7 @@ fn launch(
         bail!(reason);
     }
     let ssh_agent = ssh_agent(config, &mut plan, &scratch)?;
-    let (launcher, ready) = launcher.build(&plan)?;
+    let (launcher, ready) = launcher.build_beside(&plan, meanwhile)?;
     let launcher = launcher.noting(journal.cloned());
     let launcher =
         if tier == Tier::Namespaces { launcher.guarding(Arc::clone(policy.repositories())) } else { launcher };
@@ -222,7 +250,7 @@ fn launch(
         let gate = Gate::start(terms, place, &config.calls.roots, account.clone());
         anyhow::Ok(Arc::new(gate.context("the network by rule")?))
     };
-    let gate = if rules.is_empty() && set.is_none() { None } else { Some(gate()?) };
+    let gate = is_by_rule(config).then(gate).transpose()?;
     let launcher = match &gate {
         Some(gate) => launcher.guarded_by(Arc::clone(gate) as _),
         None => launcher,
@@ -232,7 +260,7 @@ fn launch(
         refused: None,
         tried: Vec::new(),
         network: config.sandbox.network,
-        by_rule: !rules.is_empty() || set.is_some(),
+        by_rule: is_by_rule(config),
         private_home: config.sandbox.private_home,
         home: ready.home,
         tmp: ready.tmp,
@@ -340,7 +368,7 @@ pub fn plan(
         tier,
         is_tried: sandbox.is_tried,
         network: sandbox.network,
-        answers_names: !sandbox.rules.is_empty() || sandbox.recording.is_some(),
+        answers_names: is_by_rule(config),
         roots,
         other_names: policy.other_names().map(|(name, path)| (name.into(), path.into())).collect(),
         protected,

@@ -7,6 +7,7 @@ mod search_cache;
 mod undo;
 mod undo_stores;
 
+use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -23,7 +24,7 @@ use crate::python::Sessions;
 use crate::sandbox::{Network, Tier, WallStatus};
 use crate::search::memory::Memory;
 use crate::secrets;
-use crate::server::Server;
+use crate::server::{Coming, Front, Server, instructions};
 use crate::testrun::History;
 use crate::tools::{Calls, Commands, Registry, Services};
 
@@ -33,19 +34,26 @@ pub use undo::undo_places;
 pub use undo::{globs_of, skips_of};
 pub use undo_stores::{FoundStore, stores_of};
 
-/// The server that this configuration asks for, in a process that has no other.
+/// The server that this configuration asks for, in a process that has no other. Fails when a directory cannot be opened; that no wall
+/// can be built is a refusal of commands.
 pub fn alone(config: &Config) -> Result<Arc<Server>> {
-    server(config, Budget::new(config.memory_bytes).account())
+    greeting(config, &mut |_, _| ())
 }
 
-/// The server that this configuration asks for, with memory from this account. Fails when a directory cannot be opened; that no wall can be built is a
-/// refusal of commands.
-pub fn server(config: &Config, account: Account) -> Result<Arc<Server>> {
-    server_beside(config, account, &mut Pins::default())
+/// The same; `greet` has the time in which the launcher builds walls: what is coming may be served until the descriptor is readable.
+pub fn greeting(config: &Config, greet: Greet<'_>) -> Result<Arc<Server>> {
+    server(config, Budget::new(config.memory_bytes).account(), &mut Pins::default(), greet)
 }
 
 /// The same for one of several servers of this process, whose directories `pins` holds.
 pub fn server_beside(config: &Config, account: Account, pins: &mut Pins) -> Result<Arc<Server>> {
+    server(config, account, pins, &mut |_, _| ())
+}
+
+/// Called on the only thread, in no domain yet: it must touch no file.
+type Greet<'a> = &'a mut dyn FnMut(&Arc<Coming>, BorrowedFd<'_>);
+
+fn server(config: &Config, account: Account, pins: &mut Pins, greet: Greet<'_>) -> Result<Arc<Server>> {
     let mut policy = Policy::open_pinned(&config.grants, &config.restrictions(), pins)?;
     if !config.hide.is_empty() {
         policy.hide_by_patterns(&config.hide, undo::globs_of)?;
@@ -59,8 +67,13 @@ pub fn server_beside(config: &Config, account: Account, pins: &mut Pins) -> Resu
     policy.hide(&launcher::depots(config, &policy)?)?;
     let journal = undo::open(config, &mut policy);
     let read_only = !policy.roots().is_empty() && !policy.roots().iter().any(Root::writable);
+    let registry = Registry::declared(&config.toolsets, read_only, is_walled);
+    let (held, are_refused) = launcher::told(config);
+    let words = instructions(&policy, &registry, (&held, are_refused));
+    let front = Front::new(registry, words);
     let commands = if runs_commands {
-        launcher::start(config, &policy, journal.as_ref().ok(), &account)?
+        let coming = Coming::new(Arc::clone(&front), account.clone());
+        launcher::start(config, &policy, journal.as_ref().ok(), &account, &mut |ready| greet(&coming, ready))?
     } else {
         Commands::none()
     };
@@ -75,7 +88,6 @@ pub fn server_beside(config: &Config, account: Account, pins: &mut Pins) -> Resu
             );
         }
     }
-    let registry = Registry::declared(&config.toolsets, read_only, commands.are_walled());
     let calls = calls(config, &commands.standing);
     let python = Sessions::new(config.max_python_sessions, config.python_idle_timeout, first_writable(&policy));
     let python = if config.has_python_spare { python } else { python.without_spare() };
@@ -101,7 +113,7 @@ pub fn server_beside(config: &Config, account: Account, pins: &mut Pins) -> Resu
     services.memory = Memory::new(config.search_memory_bytes, search_cache::place(config, &services.policy, &reach));
     let logs = !config.sandbox.rules.is_empty() && services.commands.launcher.is_some();
     config.net_log.iter().filter(|_| logs).try_for_each(|path| reach.keeps_apart("--net-log", path))?;
-    Ok(Server::new(registry, services, config.errors))
+    Ok(Server::new(front, services, config.errors))
 }
 
 /// What is in the history of git cannot be hidden.

@@ -21,7 +21,7 @@ fn resolve(flags: &[&str], profile: &str) -> Result<SandboxConfig> {
     let vars = vars.map(|(name, value)| (name.into(), value.into())).to_vec();
     let world = World { here: "/here".into(), vars, own: false };
     let grants = [Grant { path: "/project".into(), access: Access::ReadWrite }];
-    SandboxConfig::resolve(&cli.options, &Profile::parse(profile)?, &world, &grants)
+    SandboxConfig::resolve(&cli.server.options, &Profile::parse(profile)?, &world, &grants)
 }
 
 fn good(flags: &[&str], profile: &str) -> SandboxConfig {

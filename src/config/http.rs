@@ -403,7 +403,7 @@ mod tests {
         let (ours, theirs) = (format!("A=file:{}", secret("ours").display()), secret("theirs"));
         let place = "https://api.example.com/**";
         let typed = ["replay", "--mcp-server", "--allow-net", "api.example.com", "--credential", &ours, "--for", place];
-        let options = Cli::try_parse_from(typed).unwrap().options;
+        let options = Cli::try_parse_from(typed).unwrap().server.options;
         let has = |credentials| {
             let config =
                 Config::for_token(&options, &TokenEntry { credentials, ..TokenEntry::of("alice", "a") }).unwrap();

@@ -21,7 +21,7 @@ use tracing::level_filters::LevelFilter;
 pub use commands::{CacheConfig, SandboxConfig};
 pub use credentials::configure_git;
 pub use http::{HttpConfig, TokenEntry, encryption, entries, tokens};
-pub use profile::profile_keys;
+pub use profile::{derived_profile_keys, profile_keys};
 pub use telemetry::{telemetry, trust};
 pub use undo::{UndoConfig, state_directory};
 

@@ -123,7 +123,16 @@ impl Launcher {
     }
 
     /// Has it carry out the plan.
-    pub fn build(mut self, plan: &Plan) -> Result<(Self, Ready), LaunchError> {
+    pub fn build(self, plan: &Plan) -> Result<(Self, Ready), LaunchError> {
+        self.build_beside(plan, &mut |_| ())
+    }
+
+    /// The same; `meanwhile` has the time until its descriptor is readable.
+    pub fn build_beside(
+        mut self,
+        plan: &Plan,
+        meanwhile: &mut dyn FnMut(BorrowedFd<'_>),
+    ) -> Result<(Self, Ready), LaunchError> {
         self.works = if plan.tier == Tier::Namespaces { Activity::default() } else { Activity::apart() };
         self.environment.clone_from(&plan.environment);
         self.is_for_one = !plan.is_tried;
@@ -135,7 +144,7 @@ impl Launcher {
             }
             Tier::Namespaces | Tier::Off => Vec::new(),
         };
-        match self.greet(&Plan { public, ..plan.clone() }) {
+        match self.greet(&Plan { public, ..plan.clone() }, meanwhile) {
             Ok(ready) => Ok((self, ready)),
             Err(error) => {
                 // Whatever it is at, nothing came of it.
@@ -184,7 +193,7 @@ impl Launcher {
         self
     }
 
-    pub(super) fn greet(&self, plan: &Plan) -> Result<Ready, LaunchError> {
+    pub(super) fn greet(&self, plan: &Plan, meanwhile: &mut dyn FnMut(BorrowedFd<'_>)) -> Result<Ready, LaunchError> {
         let socket = lock(&self.socket);
         let Some(socket) = &*socket else { return Err(LaunchError::Ended) };
         let limit = Some(Duration::from_millis(LAUNCHER_START_MS));
@@ -193,6 +202,7 @@ impl Launcher {
             set_socket_timeout(socket, side, limit).map_err(|errno| LaunchError::Start(errno.into()))?;
         }
         send(socket, plan, &[]).map_err(broken)?;
+        meanwhile(socket.as_fd());
         match receive::<Hello>(socket).map_err(broken)? {
             Some((Hello::Ready { home, tmp, landlock_abi, memory, gaps }, _)) => {
                 Ok(Ready { home, tmp, landlock_abi, memory, gaps })

@@ -569,7 +569,7 @@ fn greeting(answer: Option<Hello>) -> Result<Ready, LaunchError> {
             send(there.as_fd(), &answer, &[]).unwrap();
         }
     });
-    let greeted = Launcher::over(here, None).greet(&plan);
+    let greeted = Launcher::over(here, None).greet(&plan, &mut |_| ());
     peer.join().unwrap();
     greeted
 }

@@ -78,6 +78,7 @@ pub fn run(skips_of: SkipsOf, globs_of: GlobsOf) -> Result<(), Fault> {
             drop(server);
             // No command comes before it; that it failed ends this process, and with it all commands.
             launcher.cells.finish()?;
+            sys::heap::give_back();
             launcher.serve();
             Ok(())
         }

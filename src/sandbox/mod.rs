@@ -64,8 +64,8 @@ pub use plan::{Extent, Limits, Network, Place, Plan, PlannedHide, PlannedJournal
 pub use raw_string::RawString;
 pub use scratch::{Scratch, ScratchHold, depot};
 pub use shared_directory::SharedDirectory;
-pub use status::WallStatus;
-pub use sys::heap::{give_back as give_back_heap, keep_little as keep_little_heap};
+pub use status::{WallStatus, instruction_before};
+pub use sys::heap::{give_back as give_back_memory, keep_little as keep_little_heap};
 pub use sys::leases::{is_lease_undisturbed, take_read_lease};
 pub use sys::pages::unwritten_pages;
 pub use sys::resolver::{addresses, keep_to_own_sources};

@@ -6,7 +6,7 @@ use super::plan::{Network, Tier};
 use super::raw_string::RawString;
 use super::wire::MemoryHold;
 
-/// What holds commands, or why there are none. Made at start, shown in the start-up line, in `instructions`, in
+/// What holds commands, or why there are none. Made at start, shown in the start-up line, in
 /// `list_allowed_directories` and by `replay sandbox explain`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WallStatus {
@@ -114,6 +114,21 @@ impl WallStatus {
     }
 }
 
+/// The same before it is known which walls can be built: true of each of them, and where there will be none.
+pub fn instruction_before(network: Network, by_rule: bool, private_home: bool) -> String {
+    let network = match network {
+        _ if by_rule => "network to the hosts that the operator allows",
+        Network::None => "no network",
+        Network::Loopback => "no network but 127.0.0.1 at most",
+        Network::Host => "network",
+    };
+    let home = if private_home { "HOME and TMPDIR are its own" } else { "HOME is read-only, TMPDIR its own" };
+    format!(
+        "The kernel keeps it inside these directories and the system's programs, with {network}; {home}. Where the kernel cannot, \
+         it is refused."
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -139,6 +154,11 @@ mod tests {
         assert_eq!(
             told(Tier::Namespaces, Network::Host, false),
             "It sees only these directories and the system's programs, with network; HOME is read-only, /tmp its own."
+        );
+        assert_eq!(
+            instruction_before(Network::Loopback, false, true),
+            "The kernel keeps it inside these directories and the system's programs, with no network but 127.0.0.1 at most; HOME \
+             and TMPDIR are its own. Where the kernel cannot, it is refused."
         );
         assert!(WallStatus::off().instruction().contains("OUTSIDE"));
         let refused = WallStatus::refused("the kernel is too old", Vec::new());

@@ -47,7 +47,7 @@ impl Call<'_> {
         if arguments.is_some_and(|raw| !raw.get().starts_with('{')) {
             return invalid("`arguments` must be an object");
         }
-        let tool = match self.server.registry.find(name) {
+        let tool = match self.server.front.registry.find(name) {
             Ok(tool) => tool,
             // 2026-07-28 discourages the code of the contract.
             Err(error) if self.revision.is_stateless() => return Err(RpcError { code: Code::InvalidParams, ..error }),
@@ -58,7 +58,7 @@ impl Call<'_> {
         let aside = |work: &mut dyn FnMut()| outbox.at_length(work);
         let (services, cancel, asked) = (&self.server.services, self.cancel, self.asked);
         let changes = Changes::new(services.journal.as_deref().ok(), name);
-        let can_undo = self.server.registry.can_undo();
+        let can_undo = self.server.front.registry.can_undo();
         let context =
             Context { services, changes: &changes, can_undo, cancel, asked, progress: &progress, aside: &aside };
         let _busy = self.server.services.memory.busy();
@@ -99,7 +99,7 @@ impl Call<'_> {
             Some(hint) => format!("{error}\nhint: {hint}"),
             None => error.to_string(),
         };
-        let who = if self.server.registry.can_undo() { "undo_changes with" } else { "the operator can undo" };
+        let who = if self.server.front.registry.can_undo() { "undo_changes with" } else { "the operator can undo" };
         let undo = ended.number.map(|number| format!("[what it changed can be undone: {who} call {number}]"));
         for note in undo.into_iter().chain(notes(&self.server.services, ended)) {
             message.push('\n');

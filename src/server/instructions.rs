@@ -2,10 +2,12 @@
 
 use std::fmt::Write as _;
 
-use crate::tools::{Registry, Services};
+use crate::policy::Policy;
+use crate::tools::Registry;
 
-/// The `instructions` of initialize and server/discover. Tools that are not served are not spoken of.
-pub fn instructions(services: &Services, registry: &Registry) -> String {
+/// The `instructions` of initialize and server/discover. Tools that are not served are not spoken of. `held` is what is said of
+/// commands, and whether they are refused.
+pub fn instructions(policy: &Policy, registry: &Registry, (held, are_refused): (&str, bool)) -> String {
     let (edits, commands) = (registry.find("edit_file").is_ok(), registry.find("execute_command").is_ok());
     let mut text = match (edits, commands) {
         (true, true) => "Files, search, edits and a shell inside the allowed directories:\n",
@@ -13,7 +15,7 @@ pub fn instructions(services: &Services, registry: &Registry) -> String {
         (false, _) => "Files and search inside the allowed directories:\n",
     }
     .to_owned();
-    let roots = services.policy.roots();
+    let roots = policy.roots();
     if roots.is_empty() {
         text.push_str("(none: the server was started without --allow, so every path is refused)\n");
     }
@@ -32,7 +34,7 @@ pub fn instructions(services: &Services, registry: &Registry) -> String {
     } else {
         "Nothing can be changed. "
     });
-    if registry.find("run_python_code").is_ok() && services.commands.standing.refused.is_none() {
+    if registry.find("run_python_code").is_ok() && !are_refused {
         text.push_str("Python with state that stays: run_python_code. ");
     }
     if registry.find("run_tests").is_ok() {
@@ -44,12 +46,11 @@ pub fn instructions(services: &Services, registry: &Registry) -> String {
         text.push_str("There is no shell.");
         return text;
     }
-    let standing = &services.commands.standing;
-    if standing.refused.is_none() {
+    if !are_refused {
         let what =
             if registry.find("run_tests").is_ok() { "builds, git and everything else" } else { "builds and tests" };
         let _ = write!(text, "Use execute_command for {what}, not for reading or editing. ");
     }
-    text.push_str(&standing.instruction());
+    text.push_str(held);
     text
 }

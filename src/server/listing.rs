@@ -1,6 +1,7 @@
 //! tools/list: made once for each revision, since it never varies within a process.
 
 use std::collections::HashMap;
+use std::fmt::{self, Write as _};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Map, Value, json};
@@ -21,12 +22,18 @@ impl Lists {
     pub fn tools(&self, registry: &Registry, revision: Revision) -> Arc<str> {
         let mut made = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let list = made.entry(revision).or_insert_with(|| {
-            let tools: Vec<Value> = registry.iter().map(|tool| entry(tool.descriptor(), revision)).collect();
-            let mut result = json!({ "tools": tools });
-            if revision.is_stateless() {
-                cacheable(&mut result);
+            let mut list = String::from("{\"tools\":[");
+            for (index, tool) in registry.iter().enumerate() {
+                list.push_str(if index > 0 { "," } else { "" });
+                add_entry(&mut list, &tool.descriptor(), revision);
             }
-            result.to_string().into()
+            let mut more = json!({});
+            if revision.is_stateless() {
+                cacheable(&mut more);
+            }
+            list.push_str(if revision.is_stateless() { "]," } else { "]" });
+            list.push_str(&more.to_string()[1..]);
+            list.into()
         });
         Arc::clone(list)
     }
@@ -57,24 +64,30 @@ pub fn server_info(revision: Revision) -> Value {
     info
 }
 
-fn entry(tool: Descriptor, revision: Revision) -> Value {
-    let mut entry = Map::new();
-    entry.insert("name".to_owned(), tool.name.into());
+/// Writes the `Tool` object of one; its schemas are text already.
+fn add_entry(list: &mut String, tool: &Descriptor, revision: Revision) {
+    let mut member = |name: &str, value: &dyn fmt::Display| {
+        let open = if name == "name" { '{' } else { ',' };
+        // Writing to a String cannot fail.
+        let _ = write!(list, "{open}\"{name}\":{value}");
+    };
+    let text = |text: &str| Value::from(text);
+    member("name", &text(&tool.name));
     if revision.has_structured() {
-        entry.insert("title".to_owned(), tool.title.clone().into());
+        member("title", &text(&tool.title));
     }
-    entry.insert("description".to_owned(), tool.description.into());
-    entry.insert("inputSchema".to_owned(), tool.input_schema);
+    member("description", &text(&tool.description));
+    member("inputSchema", &tool.input_schema);
     if let Some(schema) = tool.output_schema.filter(|_| revision.has_structured()) {
-        entry.insert("outputSchema".to_owned(), schema);
+        member("outputSchema", &schema);
     }
     if revision.has_annotations() {
-        let mut annotations = tool.annotations;
+        let mut annotations = tool.annotations.clone();
         if !revision.has_structured() {
             // Until 2025-06-18 the title had no other place.
-            annotations["title"] = tool.title.into();
+            annotations["title"] = text(&tool.title);
         }
-        entry.insert("annotations".to_owned(), annotations);
+        member("annotations", &annotations);
     }
-    Value::Object(entry)
+    list.push('}');
 }

@@ -14,11 +14,6 @@ use crate::protocol::{Body, Code, Outcome, Revision, RpcError};
 const MIME: &str = "text/plain";
 
 impl Server {
-    /// Whether there can be any.
-    pub(super) fn has_logs(&self) -> bool {
-        ["execute_command", "run_tests", "type_check"].iter().any(|name| self.registry.find(name).is_ok())
-    }
-
     /// What `resources/list` answers: the newest first.
     pub(super) fn list_logs(&self, revision: Revision) -> Body {
         let logs = self.services.logs.all();

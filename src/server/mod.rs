@@ -2,6 +2,7 @@
 
 mod call;
 mod dispatch;
+mod front;
 mod in_flight;
 mod instructions;
 mod ledger;
@@ -19,6 +20,8 @@ mod spans;
 mod tests;
 mod tool_server;
 
+pub use front::{Coming, Front};
+pub use instructions::instructions;
 pub use ledger::{Begun, Ending, Entry, Ledger, Observer, size};
 pub use level::Level;
 pub use metrics::{Families, Metered, Metrics};

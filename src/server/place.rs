@@ -17,7 +17,7 @@ impl Server {
             json!({"path": root.path().display().to_string(), "access": access})
         });
         let background = self.services.commands.background.as_ref().map_or_else(Vec::new, BackgroundCommands::list);
-        let runs_commands = self.registry.iter().any(|tool| tool.toolset().runs_commands());
+        let runs_commands = self.front.registry.iter().any(|tool| tool.toolset().runs_commands());
         json!({
             "roots": roots.collect::<Vec<_>>(),
             "walls": runs_commands.then(|| self.services.commands.standing.word()),

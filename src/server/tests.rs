@@ -10,7 +10,7 @@ use pretty_assertions::assert_eq;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::{Admission, ErrorStyle, Outbox, Server, Session};
+use super::{Admission, ErrorStyle, Front, Outbox, Server, Session};
 use crate::budget::Account;
 use crate::error::Error;
 use crate::fs::Writer;
@@ -34,7 +34,7 @@ impl Callable for Panics {
             name: text.clone(),
             title: text.clone(),
             description: text,
-            input_schema: json!({"type": "object"}),
+            input_schema: "{\"type\":\"object\"}",
             output_schema: None,
             annotations: json!({}),
         }
@@ -105,7 +105,7 @@ fn session_in(grants: &[Grant]) -> Session {
         python: Sessions::new(1, Duration::from_secs(1), PathBuf::new()),
         commands,
     };
-    Session::new(Server::new(registry, services, ErrorStyle::Codes))
+    Session::new(Server::new(Front::new(registry, String::new()), services, ErrorStyle::Codes))
 }
 
 fn with<T>(message: &Value, work: impl FnOnce(&Request<'_>) -> T) -> T {

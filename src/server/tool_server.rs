@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::listing::Lists;
+use super::front::Front;
 use crate::protocol::Revision;
-use crate::tools::{Callable, Hints, Registry, Services};
+use crate::tools::{Callable, Hints, Services};
 
 /// How a tool's failure is reported to handshake revisions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,17 +18,15 @@ pub enum ErrorStyle {
 
 /// What all sessions share.
 pub struct Server {
-    pub(super) registry: Registry,
+    pub(super) front: Arc<Front>,
     pub(super) services: Services,
     pub(super) errors: ErrorStyle,
-    pub(super) lists: Lists,
 }
 
 impl Server {
-    /// A server for these tools.
-    pub fn new(registry: Registry, services: Services, errors: ErrorStyle) -> Arc<Self> {
-        let lists = Lists::default();
-        Arc::new(Self { registry, services, errors, lists })
+    /// A server for the tools of this front.
+    pub fn new(front: Arc<Front>, services: Services, errors: ErrorStyle) -> Arc<Self> {
+        Arc::new(Self { front, services, errors })
     }
 
     /// What the tools share.
@@ -56,17 +54,17 @@ impl Server {
 
     /// The names of the tools, in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.registry.iter().map(Callable::name)
+        self.front.registry.iter().map(Callable::name)
     }
 
     /// The names of those that run programs or change something.
     pub fn names_of_changing(&self) -> impl Iterator<Item = &str> {
-        let changing = self.registry.iter().filter(|tool| tool.hints() != Hints::Observes);
+        let changing = self.front.registry.iter().filter(|tool| tool.hints() != Hints::Observes);
         changing.map(Callable::name)
     }
 
     /// The tools, as clients of this revision see them: a `ListToolsResult`.
     pub fn list(&self, revision: Revision) -> Arc<str> {
-        self.lists.tools(&self.registry, revision)
+        self.front.list(revision)
     }
 }

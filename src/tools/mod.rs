@@ -1,6 +1,6 @@
 //! The tools: one file each, and the ordered list of them.
 //!
-//! A new tool is one file and two lines here: its `mod`, and its place in [`TOOLS`], which is also its place in
+//! A new tool is one file and two lines here: its `mod`, and its place in `in_order!`, which is also its place in
 //! tools/list and in the documents.
 
 mod cell_notes;
@@ -8,6 +8,7 @@ pub mod change_diff;
 pub mod change_notes;
 mod command_notes;
 mod context;
+mod derived;
 mod edits;
 mod fitted_tree;
 mod grep_reply;
@@ -23,6 +24,8 @@ pub mod recorded_calls;
 mod registry;
 mod reply_size;
 mod schema;
+#[rustfmt::skip]
+mod schemas;
 mod selection;
 mod services;
 mod shown_output;
@@ -80,45 +83,54 @@ pub use tool::{Callable, Descriptor, Hints, Reply, Tool, Toolset, Weight};
 
 use tool::declare;
 
-/// Every tool, in the order in which clients see them.
-pub const TOOLS: &[fn() -> Box<dyn Callable>] = &[
-    declare::<read_file::ReadFile>,
-    declare::<read_multiple_files::ReadMultipleFiles>,
-    declare::<write_file::WriteFile>,
-    declare::<create_directory::CreateDirectory>,
-    declare::<list_directory::ListDirectory>,
-    declare::<directory_tree::DirectoryTree>,
-    declare::<move_file::MoveFile>,
-    declare::<delete_file::DeleteFile>,
-    declare::<get_file_info::GetFileInfo>,
-    declare::<list_allowed_directories::ListAllowedDirectories>,
-    declare::<edit_file::EditFile>,
-    declare::<edit_files::EditFiles>,
-    declare::<search_files::SearchFiles>,
-    declare::<grep_files::GrepFiles>,
-    declare::<glob_search::GlobSearch>,
-    declare::<list_changes::ListChanges>,
-    declare::<undo_changes::UndoChanges>,
-    declare::<execute_command::ExecuteCommand>,
-    declare::<follow_command::FollowCommand>,
-    declare::<keploy_list_mocks::KeployListMocks>,
-    declare::<keploy_mock_record::KeployMockRecord>,
-    declare::<keploy_mock_test::KeployMockTest>,
-    declare::<run_python_code::RunPythonCode>,
-    declare::<code_completion::CodeCompletion>,
-    declare::<inspect_object::InspectObject>,
-    declare::<list_files::ListFiles>,
-    declare::<create_session::CreateSession>,
-    declare::<switch_session::SwitchSession>,
-    declare::<list_sessions::ListSessions>,
-    declare::<delete_session::DeleteSession>,
-    declare::<restart_session::RestartSession>,
-    declare::<interrupt_session::InterruptSession>,
-    declare::<list_variables::ListVariables>,
-    declare::<run_script::RunScript>,
-    declare::<install_packages::InstallPackages>,
-    declare::<get_kernel_health::GetKernelHealth>,
-    declare::<check_kernel_responsiveness::CheckKernelResponsiveness>,
-    declare::<run_tests::RunTests>,
-    declare::<type_check::TypeCheck>,
+macro_rules! in_order {
+    ($($tool:ty),* $(,)?) => {
+        /// Every tool, in the order in which clients see them.
+        pub const TOOLS: &[fn() -> Box<dyn Callable>] = &[$(declare::<$tool>),*];
+
+        /// What `schemas.rs` has to say of each. For the tests alone: what derives schemas is not in the program.
+        pub const DERIVED: &[fn() -> String] = &[$(derived::arm::<$tool>),*];
+    };
+}
+
+in_order![
+    read_file::ReadFile,
+    read_multiple_files::ReadMultipleFiles,
+    write_file::WriteFile,
+    create_directory::CreateDirectory,
+    list_directory::ListDirectory,
+    directory_tree::DirectoryTree,
+    move_file::MoveFile,
+    delete_file::DeleteFile,
+    get_file_info::GetFileInfo,
+    list_allowed_directories::ListAllowedDirectories,
+    edit_file::EditFile,
+    edit_files::EditFiles,
+    search_files::SearchFiles,
+    grep_files::GrepFiles,
+    glob_search::GlobSearch,
+    list_changes::ListChanges,
+    undo_changes::UndoChanges,
+    execute_command::ExecuteCommand,
+    follow_command::FollowCommand,
+    keploy_list_mocks::KeployListMocks,
+    keploy_mock_record::KeployMockRecord,
+    keploy_mock_test::KeployMockTest,
+    run_python_code::RunPythonCode,
+    code_completion::CodeCompletion,
+    inspect_object::InspectObject,
+    list_files::ListFiles,
+    create_session::CreateSession,
+    switch_session::SwitchSession,
+    list_sessions::ListSessions,
+    delete_session::DeleteSession,
+    restart_session::RestartSession,
+    interrupt_session::InterruptSession,
+    list_variables::ListVariables,
+    run_script::RunScript,
+    install_packages::InstallPackages,
+    get_kernel_health::GetKernelHealth,
+    check_kernel_responsiveness::CheckKernelResponsiveness,
+    run_tests::RunTests,
+    type_check::TypeCheck,
 ];

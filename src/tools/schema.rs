@@ -1,4 +1,4 @@
-//! JSON Schemas from the parameter types, and arguments checked against them before they are read.
+//! Arguments checked against a tool's schema before they are read.
 //!
 //! The schema is the one declaration: types, ranges, required fields and aliases are enforced from it, so what is
 //! published and what is accepted cannot differ, and every complaint can name its field (`edits[0].oldText`).
@@ -6,8 +6,6 @@
 use std::borrow::Cow;
 use std::fmt::{self, Write as _};
 
-use schemars::generate::SchemaSettings;
-use schemars::{JsonSchema, Schema, transform};
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -17,103 +15,27 @@ use crate::limits::MAX_SHOWN_NAME_BYTES;
 use crate::protocol::fault;
 use crate::text::nearest::{nearest, shortened};
 
+/// The schemas of a tool, as JSON text: what its types say, which a test compares.
+#[derive(Clone, Copy, Debug)]
+pub struct Schemas {
+    /// What arguments are checked against.
+    pub arguments: &'static str,
+    /// The same as clients see it.
+    pub published: &'static str,
+    /// Of the structured output, if it is an object.
+    pub output: Option<&'static str>,
+}
+
 /// Accepted beside a property, never published: other spellings that agents bring along from their training.
-const ALIASES: &str = "x-aliases";
+pub const ALIASES: &str = "x-aliases";
 
 /// Marks a property that is accepted and never published.
-const HIDDEN: &str = "x-hidden";
+pub const HIDDEN: &str = "x-hidden";
 
 /// Arguments that agents add to explain themselves; harmless, so they are dropped.
 const HARMLESS: [&str; 3] = ["description", "explanation", "reason"];
 
-/// The schema of `P` with everything in one piece, aliases included.
-pub fn declared<P: JsonSchema>() -> Value {
-    let settings = SchemaSettings::draft2020_12().with(|settings| {
-        settings.inline_subschemas = true;
-        settings.meta_schema = None;
-    });
-    let mut schema: Schema = settings.into_generator().into_root_schema_for::<P>();
-    simplify(&mut schema);
-    schema.to_value()
-}
-
-/// Drops what costs tokens and tells an agent nothing: titles, number formats, defaults of null, nullable unions.
-fn simplify(schema: &mut Schema) {
-    transform::transform_subschemas(&mut simplify, schema);
-    schema.remove("title");
-    schema.remove("format");
-    if schema.get("default").is_some_and(Value::is_null) {
-        schema.remove("default");
-    }
-    if let Some(Value::Array(types)) = schema.get_mut("type") {
-        types.retain(|kind| kind != "null");
-        if let [only] = types.as_slice() {
-            let only = only.clone();
-            schema.insert("type".to_owned(), only);
-        }
-    }
-    // `Option` of an enumeration names null as one of its values.
-    if let Some(Value::Array(values)) = schema.get_mut("enum") {
-        values.retain(|value| !value.is_null());
-    }
-    // `Option<Vec<T>>` of a referenced type comes out as a union with null.
-    if let Some(Value::Array(options)) = schema.get("anyOf") {
-        let options: Vec<&Value> = options.iter().filter(|option| option["type"] != "null").collect();
-        if let [Value::Object(only)] = options.as_slice() {
-            let only = only.clone();
-            schema.remove("anyOf");
-            for (key, value) in only {
-                schema.ensure_object().entry(key).or_insert(value);
-            }
-        }
-    }
-}
-
-/// The schema as tools/list shows it: without the aliases, and with an object's bare essentials in order.
-pub fn published(mut schema: Value) -> Value {
-    strip(&mut schema);
-    if let Some(object) = schema.as_object_mut() {
-        object.remove("description");
-        object.entry("properties").or_insert_with(|| Value::Object(Map::new()));
-    }
-    schema
-}
-
-fn strip(schema: &mut Value) {
-    match schema {
-        Value::Object(members) => {
-            members.remove(ALIASES);
-            // What describes an item is the comment of its Rust type, which is no word to an agent.
-            if let Some(Value::Object(items)) = members.get_mut("items") {
-                items.shift_remove("description");
-            }
-            if let Some(Value::Object(properties)) = members.get_mut("properties") {
-                properties.retain(|_, property| property.get(HIDDEN).is_none());
-            }
-            members.values_mut().for_each(strip);
-        }
-        Value::Array(members) => members.iter_mut().for_each(strip),
-        _ => {}
-    }
-}
-
-/// The output schema of `O`, if it is an object (the root type that 2025-06-18 and 2025-11-25 require).
-pub fn output<O: JsonSchema>() -> Option<Value> {
-    let settings = SchemaSettings::draft2020_12().for_serialize().with(|settings| settings.meta_schema = None);
-    let mut schema = settings.into_generator().into_root_schema_for::<O>();
-    simplify(&mut schema);
-    bare(&mut schema);
-    (schema.get("type").and_then(Value::as_str) == Some("object")).then(|| schema.to_value())
-}
-
-/// Drops the words from an output schema: its field names say enough, and every client pays for it on every request.
-fn bare(schema: &mut Schema) {
-    transform::transform_subschemas(&mut bare, schema);
-    schema.remove("description");
-    schema.remove("minimum");
-}
-
-/// Reads a tool's arguments, `schema` being what [`declared`] gave. The error names the field, what was got and what is allowed.
+/// Reads a tool's arguments, which have to fit `schema`. The error names the field, what was got and what is allowed.
 pub fn read_params<P: DeserializeOwned>(tool: &str, schema: &Value, arguments: Option<&RawValue>) -> Result<P, Error> {
     let mut arguments = match arguments {
         None => Value::Object(Map::new()),

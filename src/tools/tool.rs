@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::context::Context;
-use super::schema;
+use super::{schema, schemas};
 use crate::budget::Share;
 use crate::error::Error;
 use crate::limits::{ARGUMENT_COPIES, QUICK_BYTES, SMALL_ARGUMENTS_BYTES, SMALL_MESSAGE_BYTES};
@@ -213,10 +213,10 @@ pub struct Descriptor {
     /// The name for people.
     pub title: String,
     pub description: String,
-    /// JSON Schema of the arguments.
-    pub input_schema: Value,
-    /// JSON Schema of the structured output, if there is any.
-    pub output_schema: Option<Value>,
+    /// JSON Schema of the arguments, as text.
+    pub input_schema: &'static str,
+    /// JSON Schema of the structured output as text, if there is any.
+    pub output_schema: Option<&'static str>,
     /// The `annotations` object.
     pub annotations: Value,
 }
@@ -239,20 +239,15 @@ pub trait Callable: Send + Sync {
 
 /// A [`Tool`] as a [`Callable`].
 struct Declared<T> {
-    /// Made at the first call, and not for a list: a process never pays for the schemas of tools that nobody calls.
+    /// Read at the first call.
     schema: OnceLock<Value>,
+    schemas: schema::Schemas,
     tool: PhantomData<fn() -> T>,
-}
-
-impl<T: Tool> Declared<T> {
-    fn schema(&self) -> &Value {
-        self.schema.get_or_init(schema::declared::<T::Params>)
-    }
 }
 
 /// The registry's entry for a tool.
 pub fn declare<T: Tool>() -> Box<dyn Callable> {
-    Box::new(Declared::<T> { schema: OnceLock::new(), tool: PhantomData })
+    Box::new(Declared::<T> { schema: OnceLock::new(), schemas: schemas::of(T::NAME), tool: PhantomData })
 }
 
 impl<T: Tool> Callable for Declared<T> {
@@ -265,8 +260,8 @@ impl<T: Tool> Callable for Declared<T> {
             name: T::NAME.to_owned(),
             title: T::TITLE.to_owned(),
             description: T::DESCRIPTION.to_owned(),
-            input_schema: schema::published(schema::declared::<T::Params>()),
-            output_schema: schema::output::<T::Output>(),
+            input_schema: self.schemas.published,
+            output_schema: self.schemas.output,
             annotations: T::HINTS.annotations(),
         }
     }
@@ -288,7 +283,8 @@ impl<T: Tool> Callable for Declared<T> {
         let _arguments = (length > SMALL_ARGUMENTS_BYTES)
             .then(|| context.at_length(|| context.room().take(length * ARGUMENT_COPIES)))
             .transpose()?;
-        let params = schema::read_params::<T::Params>(T::NAME, self.schema(), arguments)?;
+        let read = || serde_json::from_str(self.schemas.arguments).unwrap_or_default();
+        let params = schema::read_params::<T::Params>(T::NAME, self.schema.get_or_init(read), arguments)?;
         let reply = T::run(context, params)?;
         let structured = match reply.structured.filter(|_| structured) {
             Some(Structured::Typed(output)) => {

@@ -22,7 +22,9 @@ use super::wake::Wake;
 use super::writer::Writer;
 use crate::budget::{Account, Purpose, Share};
 use crate::cancel::CancelToken;
-use crate::limits::{MAX_RUNNING_REQUESTS, MAX_WAITING_REQUESTS, SMALL_MESSAGE_BYTES, TAKEOVER_MS};
+use crate::limits::{
+    LAUNCHER_START_MS, MAX_GREETINGS, MAX_RUNNING_REQUESTS, MAX_WAITING_REQUESTS, SMALL_MESSAGE_BYTES, TAKEOVER_MS,
+};
 use crate::protocol::{Body, Code, Incoming, Outcome, Refusal, RpcError, parse, render, rendered_length};
 use crate::server::{Admission, Session, Ticket, size};
 use crate::tools::Weight;
@@ -91,6 +93,37 @@ impl Door {
             wake,
             ended: AtomicBool::new(false),
         }))
+    }
+
+    /// Answers on the calling thread, until `ready` is readable, a line comes that asks for more than what the server says of itself,
+    /// or a client has asked more than it does at its start. `source` is what the door reads from; what fails of it fails again when it
+    /// is served. Whether anything was answered.
+    pub fn greet(self: &Arc<Self>, source: BorrowedFd<'_>, ready: BorrowedFd<'_>) -> bool {
+        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        let (mut out, mut answered) = (Vec::new(), 0);
+        let until = Instant::now() + Duration::from_millis(LAUNCHER_START_MS);
+        while answered < MAX_GREETINGS {
+            match lines.found() {
+                Some(Line::Whole(line)) if is_greeting(&line) => {
+                    self.accept(line, Share::default(), &mut out);
+                    answered += 1;
+                    continue;
+                }
+                Some(line) => {
+                    lines.put_back(line);
+                    break;
+                }
+                None => {}
+            }
+            let left = Timespec::try_from(until.saturating_duration_since(Instant::now())).unwrap_or_default();
+            let mut fds = [ready, source].map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN));
+            match poll(&mut fds, Some(&left)) {
+                Err(rustix::io::Errno::INTR) => {}
+                Ok(1..) if fds[0].revents().is_empty() && lines.fill().is_ok() => {}
+                _ => break,
+            }
+        }
+        answered > 0
     }
 
     /// Serves until the stream ends or `stop` becomes readable. The calling thread is the watch.
@@ -340,8 +373,98 @@ impl Door {
     }
 }
 
+/// Whether a line asks for nothing but what a server says of itself, or for no answer.
+fn is_greeting(line: &[u8]) -> bool {
+    const METHODS: [&str; 4] = ["initialize", "ping", "server/discover", "tools/list"];
+    matches!(parse(line), Incoming::Request(request) if request.id.is_none() || METHODS.contains(&&*request.method))
+}
+
 /// Work that may take long.
 enum Job {
     Call(Ticket, Vec<u8>),
     Batch(Vec<u8>),
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::os::fd::AsFd as _;
+
+    use pretty_assertions::assert_eq;
+
+    use super::*;
+    use crate::server::{AdmittedRequest, Coming, Front, Service};
+    use crate::tools::{Registry, Toolset};
+
+    /// Answers with the method that it was asked for.
+    struct Asked;
+
+    impl Service for Asked {
+        fn weight(&self, _: &crate::protocol::Request<'_>) -> Weight {
+            Weight::Quick
+        }
+
+        fn serve(&self, exchange: &AdmittedRequest<'_>) -> Option<Outcome> {
+            Some(Ok(Body::Raw(format!("\"{}\"", exchange.request.method).into())))
+        }
+    }
+
+    #[derive(Clone, Default)]
+    struct Kept(Arc<Mutex<Vec<u8>>>);
+
+    impl Kept {
+        fn lines(&self) -> Vec<String> {
+            String::from_utf8(self.0.lock().unwrap().clone()).unwrap().lines().map(str::to_owned).collect()
+        }
+    }
+
+    impl Write for Kept {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn before_the_walls_stand_nothing_is_answered_from_the_first_call_of_a_tool_on() {
+        let (source, mut client) = std::io::pipe().unwrap();
+        let (ready, launcher) = std::io::pipe().unwrap();
+        let front = Front::new(Registry::declared(&[Toolset::Files], false, false), String::new());
+        let coming = Coming::new(front, Account::default());
+        let limits = Limits { max_line_bytes: 1000, stall_timeout: Duration::from_mins(1) };
+        let kept = Kept::default();
+        let (session, writer) = (Session::new(Arc::<Coming>::clone(&coming)), Writer::new(kept.clone()));
+        let door = Door::new(session, source.try_clone().unwrap(), writer, limits).unwrap();
+        for (id, method) in ["ping", "tools/call", "ping"].into_iter().enumerate() {
+            writeln!(client, "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"{method}\"}}").unwrap();
+        }
+        assert!(door.greet(source.as_fd(), ready.as_fd()));
+        let mut answers = vec!["{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":{}}".to_owned()];
+        assert_eq!(kept.lines(), answers);
+        drop(launcher);
+        assert!(!door.greet(source.as_fd(), ready.as_fd()));
+        assert_eq!(kept.lines(), answers);
+        coming.arrived(Arc::new(Asked));
+        drop(client);
+        assert_eq!(door.run(None).unwrap(), End::Served);
+        let later = [(1, "tools/call"), (2, "ping")];
+        answers
+            .extend(later.map(|(id, method)| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":\"{method}\"}}")));
+        assert_eq!(kept.lines(), answers);
+    }
+
+    #[test]
+    fn a_service_that_is_not_there_refuses_what_its_front_cannot_answer() {
+        let front = Front::new(Registry::declared(&[Toolset::Files], false, false), String::new());
+        let session = Session::new(Coming::new(front, Account::default()));
+        let line = br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read_file"}}"#;
+        let Incoming::Request(request) = parse(line) else { panic!("no request") };
+        let Admission::Admitted(ticket) = session.admit(&request) else { panic!("not admitted") };
+        let outcome = session.serve(&ticket, &request, &Writer::new(Kept::default()));
+        let Some(Err(error)) = outcome else { panic!("served") };
+        assert_eq!(error.message, "the walls around commands are still being built; try again");
+    }
 }

@@ -27,49 +27,67 @@ pub struct Lines<R> {
     end: usize,
     /// How far from `start` there is known to be no newline.
     scanned: usize,
+    /// Whether the line that begins at `start` was longer than the cap before all of it was read.
+    too_long: bool,
     ended: bool,
+    put_back: Option<Line>,
 }
 
 impl<R: Read> Lines<R> {
     /// Lines of at most `max_bytes`.
     pub fn new(source: R, max_bytes: usize) -> Self {
-        Self { source, max_bytes, buffer: vec![0; READ_BYTES], start: 0, end: 0, scanned: 0, ended: false }
+        let buffer = vec![0; READ_BYTES];
+        Self { source, max_bytes, buffer, start: 0, end: 0, scanned: 0, too_long: false, ended: false, put_back: None }
     }
 
     /// The next line; waits for it.
     pub fn next(&mut self) -> io::Result<Line> {
-        let mut too_long = false;
         loop {
-            let unread = &self.buffer[self.start..self.end];
-            if let Some(found) = memchr(b'\n', &unread[self.scanned..]) {
-                let length = self.scanned + found;
-                too_long |= length > self.max_bytes;
-                let line = if too_long {
-                    self.start += length;
-                    Line::TooLong
-                } else {
-                    Line::Whole(self.take(length))
-                };
-                self.start += 1;
-                self.scanned = 0;
+            if let Some(line) = self.found() {
                 return Ok(line);
-            }
-            self.scanned = unread.len();
-            if self.scanned > self.max_bytes {
-                too_long = true;
-                self.discard();
-            }
-            if self.ended {
-                let rest = self.take(self.end - self.start);
-                self.discard();
-                return Ok(match (too_long, rest.is_empty()) {
-                    (true, _) => Line::TooLong,
-                    (false, true) => Line::End,
-                    (false, false) => Line::Whole(rest),
-                });
             }
             self.fill()?;
         }
+    }
+
+    /// The line that comes next after all.
+    pub fn put_back(&mut self, line: Line) {
+        self.put_back = Some(line);
+    }
+
+    /// The next line, if all of it was read.
+    pub fn found(&mut self) -> Option<Line> {
+        if let Some(line) = self.put_back.take() {
+            return Some(line);
+        }
+        let unread = &self.buffer[self.start..self.end];
+        if let Some(found) = memchr(b'\n', &unread[self.scanned..]) {
+            let length = self.scanned + found;
+            let line = if std::mem::take(&mut self.too_long) || length > self.max_bytes {
+                self.start += length;
+                Line::TooLong
+            } else {
+                Line::Whole(self.take(length))
+            };
+            self.start += 1;
+            self.scanned = 0;
+            return Some(line);
+        }
+        self.scanned = unread.len();
+        if self.scanned > self.max_bytes {
+            self.too_long = true;
+            self.discard();
+        }
+        if !self.ended {
+            return None;
+        }
+        let rest = self.take(self.end - self.start);
+        self.discard();
+        Some(match (std::mem::take(&mut self.too_long), rest.is_empty()) {
+            (true, _) => Line::TooLong,
+            (false, true) => Line::End,
+            (false, false) => Line::Whole(rest),
+        })
     }
 
     /// Hands out the next `length` bytes as a line of its own. A large line leaves with the buffer instead of being
@@ -99,7 +117,8 @@ impl<R: Read> Lines<R> {
         self.scanned = 0;
     }
 
-    fn fill(&mut self) -> io::Result<()> {
+    /// Reads once.
+    pub fn fill(&mut self) -> io::Result<()> {
         self.buffer.copy_within(self.start..self.end, 0);
         self.end -= self.start;
         self.start = 0;
@@ -155,6 +174,18 @@ mod tests {
         assert!(all(text.as_bytes(), usize::MAX) == expected);
         assert!(all(Dribble(text.as_bytes()), usize::MAX) == expected);
         assert_eq!(all(text.as_bytes(), READ_BYTES), [Line::TooLong, whole("next"), Line::TooLong, Line::TooLong]);
+    }
+
+    #[test]
+    fn a_line_that_was_put_back_comes_first() {
+        let mut lines = Lines::new(&b"one\ntwo\n"[..], 9);
+        assert_eq!(lines.found(), None);
+        lines.fill().unwrap();
+        let first = lines.found().unwrap();
+        lines.put_back(first);
+        assert_eq!(lines.next().unwrap(), Line::Whole(b"one".to_vec()));
+        assert_eq!(lines.found(), Some(Line::Whole(b"two".to_vec())));
+        assert_eq!(lines.found(), None);
     }
 
     #[test]

@@ -22,7 +22,7 @@ use serde_json::Value;
 
 use crate::audit::AuditLog;
 use crate::budget::Budget;
-use crate::cli::Cli;
+use crate::cli::ServerArgs;
 use crate::compose::{look_around, server_beside, undo_places, wall_in};
 use crate::config::{Config, HttpConfig};
 use crate::limits::{
@@ -64,7 +64,7 @@ pub struct Servers {
 /// are told to the audit log, and then to who looks on over HTTP; spans of requests are made by `tracer`. The files with
 /// secrets that the command line names are added to what is hidden.
 pub fn prepare(
-    cli: &Cli,
+    cli: &ServerArgs,
     config: &mut Config,
     log: Option<&Arc<AuditLog>>,
     tracer: Option<Arc<Tracer>>,

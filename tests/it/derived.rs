@@ -8,16 +8,18 @@ use std::path::Path;
 use clap::ValueEnum as _;
 use replay::internals::cli::Document;
 use replay::internals::commands::generate;
+use replay::internals::config::derived_profile_keys;
+use replay::internals::mock::{expectations_schema, manifest_schema};
 use replay::internals::policy::{PROTECTED_BY_DEFAULT, PROTECTED_IN_REPOSITORIES};
 use replay::internals::sinks::{Compared, HOOK, SINKS, Sink};
 use replay::internals::testrun::{CHECKERS, Language, RUNNERS};
-use replay::internals::tools::{Callable, Hints, TOOLS, Toolset};
+use replay::internals::tools::{Callable, DERIVED, Hints, TOOLS, Toolset};
 use serde_json::{Value, json};
 
 use crate::harness::Server;
 use crate::tree::Tree;
 
-/// A committed file has to be this; `UPDATE_EXPECT` writes it.
+/// A committed file has to be this; `UPDATE_EXPECT` writes it. The program is built from some of them, so the next run is another.
 pub fn committed(path: &str, expected: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
     if std::env::var_os("UPDATE_EXPECT").is_some() {
@@ -25,7 +27,25 @@ pub fn committed(path: &str, expected: &str) {
         std::fs::write(&path, expected).unwrap();
     }
     let found = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(found == expected, "{} has drifted; UPDATE_EXPECT=1 cargo test derived writes it anew", path.display());
+    assert!(
+        found == expected,
+        "{} has drifted; UPDATE_EXPECT=1 cargo test --test it derived writes it anew",
+        path.display()
+    );
+}
+
+#[test]
+fn schemas_are_what_the_types_give() {
+    let arms: String = DERIVED.iter().map(|arm| arm()).collect();
+    let none = "        _ => Schemas { arguments: \"null\", published: \"null\", output: None },";
+    let text = format!(
+        "//! Derived; `UPDATE_EXPECT=1 cargo test --test it derived` writes it anew.\n\nuse super::schema::Schemas;\n\n\
+         pub fn of(tool: &str) -> Schemas {{\n    match tool {{\n{arms}{none}\n    }}\n}}\n"
+    );
+    committed("src/tools/schemas.rs", &text);
+    committed("src/config/profile.txt", &derived_profile_keys());
+    committed("src/mock/expectations.schema.json", &expectations_schema());
+    committed("completions/mock.schema.json", &manifest_schema());
 }
 
 #[test]
@@ -127,10 +147,11 @@ fn every_tool_keeps_the_rules() {
         let name = tool.name();
         assert!(name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'), "{name}");
         assert!(descriptor.description.ends_with(['.', ')']), "{name}: {}", descriptor.description);
-        assert_eq!(descriptor.input_schema["type"], "object", "{name}");
-        described(name, &descriptor.input_schema);
+        let schema: Value = serde_json::from_str(descriptor.input_schema).unwrap();
+        assert_eq!(schema["type"], "object", "{name}");
+        described(name, &schema);
         assert_eq!(descriptor.annotations["readOnlyHint"], tool.hints() == Hints::Observes, "{name}");
-        let text = descriptor.input_schema.to_string();
+        let text = descriptor.input_schema;
         assert!(!text.contains("x-") && !text.contains("null") && !text.contains("$ref"), "{name}: {text}");
     }
 }

@@ -25,7 +25,7 @@ const LIMITS: Limits = Limits { max_line_bytes: 64 * 1024, stall_timeout: BOUND 
 fn server(dir: &TempDir) -> Arc<Server> {
     std::fs::write(dir.path().join("a.txt"), "one\ntwo\n").unwrap();
     let words = [PathBuf::from("replay"), "--mcp-server".into(), "--allow-write".into(), dir.path().to_path_buf()];
-    let config = Config::resolve(&Cli::try_parse_from(words).unwrap().options).unwrap();
+    let config = Config::resolve(&Cli::try_parse_from(words).unwrap().server.options).unwrap();
     alone(&config).unwrap()
 }
 

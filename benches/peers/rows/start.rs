@@ -50,7 +50,7 @@ pub fn rows(args: &Args) -> Result<Vec<Row>> {
     rounds(specs, contenders, args.rounds * 3)
 }
 
-/// The same with each kind of wall. Time includes the launcher: its start, the walls, and a trivial command inside them.
+/// The same with each kind of wall. The launcher builds them beside it; memory is that of both when they stand.
 pub fn walled(args: &Args) -> Result<Vec<Row>> {
     let dir = trees::fresh("start")?;
     let spec = |title: &str, unit| Spec {

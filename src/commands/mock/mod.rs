@@ -20,8 +20,8 @@ use crate::config::{client_limits, error_style, level_filter};
 use crate::limits::MAX_MANIFEST_BYTES;
 use crate::mock::{
     Cassette, CassetteMiss, CassettePlayer, CassetteRecorder, Catalog, ExpectationVerifier, FileProblem, Journal,
-    LoadError, Mock, MockFault, Observed, PRESETS, Redactor, STARTER, SessionObserver, distill, is_secret, load,
-    load_expectations, of_manifest, preset,
+    LoadError, MANIFEST_SCHEMA, Mock, MockFault, Observed, PRESETS, Redactor, STARTER, SessionObserver, distill,
+    is_secret, load, load_expectations, preset,
 };
 use crate::server::{ErrorStyle, Service, Session};
 use crate::text::reasons::reasons;
@@ -251,7 +251,7 @@ pub fn run(action: &MockAction, options: &Options) -> Result<ExitCode> {
         MockAction::Distill { cassette } => {
             print(distill(&Cassette::read(&cassette.display().to_string(), &read(cassette)?)?))
         }
-        MockAction::Schema => print(format!("{:#}\n", of_manifest())),
+        MockAction::Schema => print(MANIFEST_SCHEMA),
     }
 }
 

@@ -27,7 +27,7 @@ pub fn run(allow: &[PathBuf], asked: &SetupArgs) -> Result<ExitCode> {
     let known = KnownClient::of(asked.client);
     let (base, path) = known.paths().next().context("the client has no file")??;
     let (program, args) = (own_program()?, arguments(allow, &asked.flags)?);
-    let server = alone(&Config::resolve(&parsed(&args)?.options)?)?;
+    let server = alone(&Config::resolve(&parsed(&args)?.server.options)?)?;
     let services = server.services();
     let args = args.iter().map(|arg| text(Path::new(arg)).map(Value::from)).collect::<Result<Vec<_>>>()?;
     let kind = known.kind.map(|kind| ("type", kind.into()));
@@ -74,7 +74,7 @@ fn say(words: &str) {
 /// The command line of the server: directories by absolute paths, the working directory if none is named.
 fn arguments(allow: &[PathBuf], flags: &[OsString]) -> Result<Vec<OsString>> {
     let own = [OsString::from("--mcp-server")];
-    let options = parsed(&[&own, flags].concat())?.options;
+    let options = parsed(&[&own, flags].concat())?.server.options;
     let here = [PathBuf::from(".:rw")];
     let named = [&options.allow, &options.allow_read, &options.allow_write].iter().any(|dirs| !dirs.is_empty());
     let none = allow.is_empty() && !named && options.sandbox_profile.is_none();
@@ -92,7 +92,7 @@ fn parsed(words: &[OsString]) -> Result<Cli> {
         let said = error.to_string();
         anyhow!("the flags after `--`: {}", said.trim_start_matches("error: ").split("\n\n").next().unwrap_or_default())
     })?;
-    if cli.http.http.is_some() || cli.command.is_some() {
+    if cli.server.http.http.is_some() || cli.command.is_some() {
         bail!(
             "a client starts a server for itself, which speaks over stdin and stdout; leave out --http and subcommands"
         );

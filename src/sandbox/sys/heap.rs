@@ -1,5 +1,5 @@
-//! What the allocator keeps of memory that was given back to it.
-#![expect(unsafe_code, reason = "no safe crate has mallopt(3)")]
+//! What this process keeps of memory that it does not need.
+#![expect(unsafe_code, reason = "no safe crate has mallopt(3), or tells where the program's code lies")]
 
 use crate::limits::{HEAP_ARENAS, HEAP_BLOCK_BYTES};
 
@@ -15,17 +15,27 @@ pub fn keep_little() {
     }
 }
 
-/// Gives back what was freed between blocks that are in use, which the allocator keeps by itself (`malloc_trim(3)`).
-#[cfg(target_env = "gnu")]
+/// Gives back what the start alone needed: memory between blocks that are in use, which the allocator keeps by itself
+/// (`malloc_trim(3)`), and the mapping of the program's code. What is called of that is mapped again from the page cache, 64 KiB at a time.
 pub fn give_back() {
+    unsafe extern "C" {
+        static __executable_start: u8;
+        static etext: u8;
+    }
+    #[cfg(target_env = "gnu")]
     // SAFETY: malloc_trim takes a number, and locks what it looks at.
-    unsafe { libc::malloc_trim(0) };
+    unsafe {
+        libc::malloc_trim(0);
+    };
+    let page = rustix::param::page_size();
+    let (from, to) = ((&raw const __executable_start).addr(), (&raw const etext).addr() / page * page);
+    // SAFETY: the linker puts code between the two, and constants without addresses: nothing writes there, so the pages are those of
+    // the file, and reading them gives them back (madvise(2)).
+    unsafe {
+        libc::madvise(std::ptr::without_provenance_mut(from), to.saturating_sub(from), libc::MADV_DONTNEED);
+    }
 }
 
 /// Other allocators keep little by themselves.
 #[cfg(not(target_env = "gnu"))]
 pub fn keep_little() {}
-
-/// Other allocators keep little by themselves.
-#[cfg(not(target_env = "gnu"))]
-pub fn give_back() {}

@@ -1,0 +1,81 @@
+//! The JSON schemas of what people write, made from the types. Tests write them to files, from which the program has them.
+
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value};
+
+use super::expectations::Expectations;
+use super::manifest::File;
+
+/// The schema of a manifest.
+pub fn manifest_schema() -> String {
+    let mut schema = of::<File>();
+    schema["title"] = "Manifest of replay mock".into();
+    format!("{schema:#}\n")
+}
+
+/// The schema of a file of expectations.
+pub fn expectations_schema() -> String {
+    format!("{:#}\n", of::<Expectations>())
+}
+
+/// The schema of a type that people write.
+fn of<T: JsonSchema>() -> Value {
+    let mut schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>().to_value();
+    tidy(&mut schema);
+    schema
+}
+
+/// Unknown keys are wrong everywhere, aliases are keys, and what may be left out need not be nullable.
+fn tidy(schema: &mut Value) {
+    match schema {
+        Value::Array(items) => items.iter_mut().for_each(tidy),
+        Value::Object(members) => {
+            for (key, member) in members.iter_mut() {
+                if key == "properties" || key == "$defs" {
+                    member.as_object_mut().into_iter().flatten().for_each(|(_, schema)| tidy(schema));
+                } else {
+                    tidy(member);
+                }
+            }
+            members.remove("default");
+            members.remove("unevaluatedProperties");
+            if members.get("type").and_then(Value::as_str) == Some("object") && members.contains_key("properties") {
+                members.insert("additionalProperties".to_owned(), false.into());
+            }
+            let aliased: Vec<(Value, Value)> = properties(members)
+                .filter_map(|(_, schema)| Some((schema.get("x-aliases")?.clone(), schema.clone())))
+                .collect();
+            if let Some(properties) = members.get_mut("properties").and_then(Value::as_object_mut) {
+                for schema in properties.values_mut().filter_map(Value::as_object_mut) {
+                    schema.remove("x-aliases");
+                }
+                for (aliases, mut schema) in aliased {
+                    schema.as_object_mut().map(|schema| schema.remove("x-aliases"));
+                    for alias in aliases.as_array().into_iter().flatten().filter_map(Value::as_str) {
+                        properties.insert(alias.to_owned(), schema.clone());
+                    }
+                }
+            }
+            if let Some(Value::Array(types)) = members.get_mut("type") {
+                types.retain(|kind| kind != "null");
+                if let [only] = types.as_slice() {
+                    let only = only.clone();
+                    members.insert("type".to_owned(), only);
+                }
+            }
+            if let Some(Value::Array(mut any)) = members.remove("anyOf") {
+                any.retain(|schema| schema["type"] != "null");
+                match <[Value; 1]>::try_from(any) {
+                    Ok([only]) => members.extend(only.as_object().cloned().unwrap_or_default()),
+                    Err(any) => drop(members.insert("anyOf".to_owned(), any.into())),
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+fn properties(members: &Map<String, Value>) -> impl Iterator<Item = (&String, &Value)> {
+    members.get("properties").and_then(Value::as_object).into_iter().flatten()
+}

@@ -1,0 +1,109 @@
+//! The schemas of a tool, made from its types. Tests write them to `schemas.rs` beside this file; the program has them from there.
+
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema, transform};
+use serde_json::{Map, Value};
+
+use super::schema::{ALIASES, HIDDEN};
+use super::tool::Tool;
+
+/// What `schemas.rs` has to say of a tool: an arm of its match.
+pub fn arm<T: Tool>() -> String {
+    let declared = declared::<T::Params>();
+    let output = output::<T::Output>().map_or("None".to_owned(), |schema| format!("Some({})", literal(&schema)));
+    let (name, arguments, published) = (T::NAME, literal(&declared), literal(&published(declared.clone())));
+    format!("        \"{name}\" => Schemas {{ arguments: {arguments}, published: {published}, output: {output} }},\n")
+}
+
+fn literal(schema: &Value) -> String {
+    let text = schema.to_string();
+    let hashes = if text.contains("\"#") { "##" } else { "#" };
+    format!("r{hashes}\"{text}\"{hashes}")
+}
+
+/// The schema of `P` with everything in one piece, aliases included.
+fn declared<P: JsonSchema>() -> Value {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.inline_subschemas = true;
+        settings.meta_schema = None;
+    });
+    let mut schema: Schema = settings.into_generator().into_root_schema_for::<P>();
+    simplify(&mut schema);
+    schema.to_value()
+}
+
+/// Drops what costs tokens and tells an agent nothing: titles, number formats, defaults of null, nullable unions.
+fn simplify(schema: &mut Schema) {
+    transform::transform_subschemas(&mut simplify, schema);
+    schema.remove("title");
+    schema.remove("format");
+    if schema.get("default").is_some_and(Value::is_null) {
+        schema.remove("default");
+    }
+    if let Some(Value::Array(types)) = schema.get_mut("type") {
+        types.retain(|kind| kind != "null");
+        if let [only] = types.as_slice() {
+            let only = only.clone();
+            schema.insert("type".to_owned(), only);
+        }
+    }
+    // `Option` of an enumeration names null as one of its values.
+    if let Some(Value::Array(values)) = schema.get_mut("enum") {
+        values.retain(|value| !value.is_null());
+    }
+    // `Option<Vec<T>>` of a referenced type comes out as a union with null.
+    if let Some(Value::Array(options)) = schema.get("anyOf") {
+        let options: Vec<&Value> = options.iter().filter(|option| option["type"] != "null").collect();
+        if let [Value::Object(only)] = options.as_slice() {
+            let only = only.clone();
+            schema.remove("anyOf");
+            for (key, value) in only {
+                schema.ensure_object().entry(key).or_insert(value);
+            }
+        }
+    }
+}
+
+/// The schema as tools/list shows it: without the aliases, and with an object's bare essentials in order.
+fn published(mut schema: Value) -> Value {
+    strip(&mut schema);
+    if let Some(object) = schema.as_object_mut() {
+        object.remove("description");
+        object.entry("properties").or_insert_with(|| Value::Object(Map::new()));
+    }
+    schema
+}
+
+fn strip(schema: &mut Value) {
+    match schema {
+        Value::Object(members) => {
+            members.remove(ALIASES);
+            // What describes an item is the comment of its Rust type, which is no word to an agent.
+            if let Some(Value::Object(items)) = members.get_mut("items") {
+                items.shift_remove("description");
+            }
+            if let Some(Value::Object(properties)) = members.get_mut("properties") {
+                properties.retain(|_, property| property.get(HIDDEN).is_none());
+            }
+            members.values_mut().for_each(strip);
+        }
+        Value::Array(members) => members.iter_mut().for_each(strip),
+        _ => {}
+    }
+}
+
+/// The output schema of `O`, if it is an object (the root type that 2025-06-18 and 2025-11-25 require).
+fn output<O: JsonSchema>() -> Option<Value> {
+    let settings = SchemaSettings::draft2020_12().for_serialize().with(|settings| settings.meta_schema = None);
+    let mut schema = settings.into_generator().into_root_schema_for::<O>();
+    simplify(&mut schema);
+    bare(&mut schema);
+    (schema.get("type").and_then(Value::as_str) == Some("object")).then(|| schema.to_value())
+}
+
+/// Drops the words from an output schema: its field names say enough, and every client pays for it on every request.
+fn bare(schema: &mut Schema) {
+    transform::transform_subschemas(&mut bare, schema);
+    schema.remove("description");
+    schema.remove("minimum");
+}
