@@ -87,8 +87,8 @@ pub mod record {
 
 pub mod sandbox {
     pub use crate::sandbox::{
-        Event, Extent, Guard, Hello, LAUNCHER_ARGUMENT, Limits, Network, Place, Plan, PlannedRoot, RawString, Request,
-        Run, Scratch, Tier, hold_server, keep_little_heap, keep_to_own_sources, run_launcher,
+        Dial, Event, Extent, Guard, Hello, LAUNCHER_ARGUMENT, Limits, Network, Place, Plan, PlannedRoot, RawString,
+        Request, Run, Scratch, Tier, hold_server, keep_little_heap, keep_to_own_sources, run_launcher,
     };
     pub mod attack {
         pub use crate::sandbox::attack::{

@@ -37,8 +37,8 @@ fn main() -> Result<()> {
     if let Some(at) = words.iter().position(|word| word == "--echo") {
         return echo::serve(words.get(at + 1).and_then(|bytes| bytes.parse().ok()).unwrap_or(1024));
     }
-    if words.iter().any(|word| word == "--json-echo") {
-        return json_echo::serve();
+    if let Some(at) = words.iter().position(|word| word == "--json-echo") {
+        return json_echo::serve(words.get(at + 1).map(AsRef::as_ref));
     }
     if words.first().is_some_and(|word| word == LAUNCHER_ARGUMENT) {
         // Rows that use the library's launcher without a server start this very program as one.

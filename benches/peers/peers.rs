@@ -10,6 +10,7 @@ pub const NPM: &str = "npm server";
 pub const RUST: &str = "Rust peer";
 pub const ECHO: &str = "echo";
 pub const AXUM: &str = "axum";
+pub const AXUM_FILE: &str = "axum, file";
 pub const MCPTEST: &str = "mcptest";
 pub const OFF: &str = "off";
 pub const LANDLOCK: &str = "landlock";

@@ -20,7 +20,7 @@ use crate::record::net::ca::{Authority, certificates};
 use crate::record::proxy::{Mode, OnMiss, Proxy, Recorded, Replay, Sockets};
 use crate::record::redact::Secrets;
 use crate::record::{Book, Noise, Outline, Recording, Report};
-use crate::sandbox::Scratch;
+use crate::sandbox::{Dial, Scratch};
 
 /// What keeps package managers from looking for news of themselves, which are no calls of the program that they start.
 const WITHOUT_NEWS: [(&str, &str); 3] =
@@ -129,14 +129,20 @@ pub fn run(
         with_java_proxy(&mut variables);
         variables.extend(proxy_variables().into_iter().map(|(name, value)| (name.into(), value.into())));
     }
+    let as_commands = ground.reach == Reach::AsCommands;
     let (mode, book, dial) = match play {
-        Play::Record => (Mode::Record, None, true),
+        Play::Record if as_commands && ground.gate.is_none() => (Mode::Record, None, Dial::Ahead),
+        Play::Record => (Mode::Record, None, Dial::Wanted),
         Play::Replay { recordings, noise, secrets, on_miss } => {
             let outline = Outline::of(recordings.iter().map(|recording| &recording.exchange));
             let book = Arc::new(Book::of(recordings, noise, *secrets).passing_on(on_miss != OnMiss::Fail));
             let replay =
                 Arc::new(Replay { book: Arc::clone(&book), outline, quiet: Duration::from_millis(TURN_QUIET_MS) });
-            (Mode::Replay { replay, on_miss }, Some(book), on_miss != OnMiss::Fail)
+            (
+                Mode::Replay { replay, on_miss },
+                Some(book),
+                if on_miss == OnMiss::Fail { Dial::Never } else { Dial::Wanted },
+            )
         }
     };
     let mut started: Option<io::Result<(Proxy, Arc<Ways>)>> = None;
@@ -149,7 +155,7 @@ pub fn run(
     let how = Intercepted {
         environment: &variables,
         certificates: Some(trust.bundle()),
-        dial: dial && (ground.reach == Reach::AsCommands || ground.gate.is_some()),
+        dial: if as_commands || ground.gate.is_some() { dial } else { Dial::Never },
         open: run.open,
         streams: run.streams,
         signals: run.signals,

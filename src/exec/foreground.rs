@@ -20,7 +20,7 @@ use super::{Background, BackgroundPlace, Captured, Command, Denied, ExecError, L
 use crate::cancel::CancelToken;
 use crate::limits::COMMAND_PROGRESS_MS;
 use crate::policy::{Touch, note};
-use crate::sandbox::{Changed, DryRunReport, Event, Intercept, Request};
+use crate::sandbox::{Changed, Dial, DryRunReport, Event, Intercept, Request};
 
 /// How far a call is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub struct Intercepted<'a> {
     /// system, and the one that signs what the server shows. At most [`crate::limits::CERTIFICATES_BYTES`].
     pub certificates: Option<&'a [u8]>,
     /// Whether [`Interception::dial`] works, as far as the network of commands reaches.
-    pub dial: bool,
+    pub dial: Dial,
     /// Whether servers that the command starts can be reached from other machines, if its network is that of the system.
     pub open: bool,
     /// Its standard input, output and error, which then nobody captures.

@@ -54,8 +54,9 @@ pub struct Interception {
 struct Shared {
     channel: OwnedFd,
     heard: Mutex<Heard>,
+    asking: Mutex<()>,
     /// Who decides about connections.
-    on_flow: OnceLock<Box<dyn Fn(Flow) + Send + Sync>>,
+    on_flow: OnceLock<OnFlow>,
     /// Who is told which of them do not come.
     on_given_up: OnceLock<Box<dyn Fn(Mark) + Send + Sync>>,
     /// Who takes connections that are accepted by nobody.
@@ -70,6 +71,9 @@ impl fmt::Debug for Shared {
     }
 }
 
+/// Who is told of a connection, and of the one to where it wanted to go if that is made.
+type OnFlow = Box<dyn Fn(Flow, Option<OwnedFd>) + Send + Sync>;
+
 /// Who is told what came of a connection.
 type Done = Box<dyn FnOnce(io::Result<OwnedFd>) + Send>;
 
@@ -78,7 +82,7 @@ struct Heard {
     flows: HashMap<Mark, Flow>,
     order: VecDeque<Mark>,
     /// Those of them that nobody was asked about.
-    unasked: Vec<Flow>,
+    unasked: Vec<(Flow, Option<OwnedFd>)>,
     /// Those that do not come, of which nobody was told.
     given_up: Vec<Mark>,
     counts: Counts,
@@ -123,6 +127,7 @@ impl Listening {
         let shared = Shared {
             channel: self.0,
             heard: Mutex::default(),
+            asking: Mutex::default(),
             on_flow: OnceLock::new(),
             on_given_up: OnceLock::new(),
             on_arrival: OnceLock::new(),
@@ -161,9 +166,9 @@ impl Interception {
         flow
     }
 
-    /// Has this be told every connection before it is made, where the interception was begun so that each waits for
-    /// [`Self::decide`]. It is called from threads of this program and has to return soon.
-    pub fn on_flow(&self, told: impl Fn(Flow) + Send + Sync + 'static) {
+    /// Has this be told every connection before it is made, which waits for [`Self::decide`]; or, where the interception was begun so, with
+    /// the one to where it wanted to go, and then it does not wait. It is called from threads of this program and has to return soon.
+    pub fn on_flow(&self, told: impl Fn(Flow, Option<OwnedFd>) + Send + Sync + 'static) {
         let _ = self.shared.on_flow.set(Box::new(told));
         self.shared.ask();
     }
@@ -305,9 +310,11 @@ impl Shared {
             given_up.into_iter().for_each(on_given_up);
         }
         let Some(on_flow) = self.on_flow.get() else { return };
+        // Who is to hear where one wanted to go that has come already waits until this was told of it.
+        let _asking = self.asking.lock().unwrap_or_else(PoisonError::into_inner);
         let unasked = std::mem::take(&mut self.lock().unasked);
-        for flow in unasked {
-            on_flow(flow);
+        for (flow, dialed) in unasked {
+            on_flow(flow, dialed);
         }
     }
 
@@ -338,7 +345,7 @@ impl Heard {
                 if self.flows.insert(flow.mark, flow).is_none() {
                     self.order.push_back(flow.mark);
                 }
-                self.unasked.push(flow);
+                self.unasked.push((flow, sockets.pop()));
                 if self.unasked.len() > MAX_INTERCEPTED_SOCKETS {
                     self.unasked.clear();
                 }
@@ -361,7 +368,7 @@ impl Heard {
             Told::GivenUp { mark } => {
                 self.flows.remove(&mark);
                 let count = self.unasked.len();
-                self.unasked.retain(|flow| flow.mark != mark);
+                self.unasked.retain(|(flow, _)| flow.mark != mark);
                 if self.unasked.len() == count {
                     self.given_up.push(mark);
                 }

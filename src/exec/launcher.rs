@@ -30,10 +30,10 @@ use crate::limits::{LAUNCHER_END_MS, LAUNCHER_REMOVAL_MS, LAUNCHER_START_MS};
 use crate::policy::{Found, Repositories};
 use crate::sandbox::landlock::public_entries;
 use crate::sandbox::wire::{receive, send};
-use crate::sandbox::{Guard, Hello, Intercept, LAUNCHER_ARGUMENT, MemoryHold, Plan, RawString, Request, Tier};
+use crate::sandbox::{Dial, Guard, Hello, Intercept, LAUNCHER_ARGUMENT, MemoryHold, Plan, RawString, Request, Tier};
 
 /// Every connection waits for the gatekeeper, who reaches the commands' own loopback through the supervisor.
-const GATED: Intercept = Intercept { dial: true, open: false, bundle: false, proxy_only: false };
+const GATED: Intercept = Intercept { dial: Dial::Wanted, open: false, bundle: false, proxy_only: false };
 
 /// A launcher, which has built the walls once it was told to. Dropping it ends it.
 #[derive(Debug)]

@@ -91,8 +91,8 @@ impl Wires for Ways {
         self.interception.destination(accepted_local, peer).map(attempt)
     }
 
-    fn on_attempt(&self, told: Box<dyn Fn(Attempt) + Send + Sync>) {
-        self.interception.on_flow(move |flow| told(attempt(flow)));
+    fn on_attempt(&self, told: Box<dyn Fn(Attempt, Option<OwnedFd>) + Send + Sync>) {
+        self.interception.on_flow(move |flow, dialed| told(attempt(flow), dialed));
     }
 
     fn on_given_up(&self, told: Box<dyn Fn(u64) + Send + Sync>) {

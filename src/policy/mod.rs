@@ -81,10 +81,15 @@ impl Policy {
     }
 
     fn open_to_read(&self, requested: &Path, real: &mut Option<PathBuf>) -> Result<Checked<Read>, PolicyError> {
-        let spelling = self.spell(requested)?;
+        let spelling = self.spell_unseen(requested)?;
         if let Some((root, below)) = self.direct(&spelling) {
             let flags = if spelling.wants_dir { READ | OFlags::DIRECTORY } else { READ };
-            match self.open_direct(root, below, flags) {
+            let opened = self.open_direct(root, below, flags);
+            // Nothing can be opened below what is gone.
+            if below == b"." || !matches!(opened, Some(Ok(_))) {
+                self.is_there_still(&spelling)?;
+            }
+            match opened {
                 Some(Ok(handle)) => {
                     let at = Path::new(OsStr::from_bytes(below));
                     let place =
@@ -94,6 +99,8 @@ impl Policy {
                 Some(Err(errno)) => return Err(PolicyError::inside(spelling.into_path(), errno)),
                 None => {}
             }
+        } else {
+            self.is_there_still(&spelling)?;
         }
         for _ in 0..RESOLVE_RETRIES {
             let spot = self.walk(&spelling, Last::Follow).map_err(|halt| self.halted(requested, &spelling, halt))?;
@@ -234,13 +241,24 @@ impl Policy {
     }
 
     fn spell(&self, requested: &Path) -> Result<Spelling, PolicyError> {
-        let spelling = Spelling::of(requested, self.project().map(Root::path))?;
+        let spelling = self.spell_unseen(requested)?;
+        self.is_there_still(&spelling)?;
+        Ok(spelling)
+    }
+
+    /// The same, whether or not its allowed directory is there.
+    fn spell_unseen(&self, requested: &Path) -> Result<Spelling, PolicyError> {
+        Spelling::of(requested, self.project().map(Root::path))
+    }
+
+    /// An error if the allowed directory of a spelling was deleted.
+    fn is_there_still(&self, spelling: &Spelling) -> Result<(), PolicyError> {
         if let Some((root, _)) = self.rules.named(&spelling.clean)
             && self.roots[root].is_gone()
         {
             return Err(PolicyError::Gone { directory: self.roots[root].path().into() });
         }
-        Ok(spelling)
+        Ok(())
     }
 
     /// The directory and name of a spelling that needs no walk, and what is there (`None`: nothing).

@@ -29,7 +29,7 @@ use super::supervisor_table::{Order, SupervisorLine, SupervisorTable};
 use super::sys::{self, SingleThread};
 use super::view::PublicCopies;
 use super::walls::{Walls, writable_on_system};
-use super::wire::{Event, Guard, Hello, Intercept, MemoryHold, Request, send_event, send_up_to};
+use super::wire::{Dial, Event, Guard, Hello, Intercept, MemoryHold, Request, send_event, send_up_to};
 use super::{
     capabilities, certificates, common_git, etc, hidden_paths, kernel_filesystems, landlock, namespaces, system_gaps,
     view,
@@ -471,7 +471,7 @@ impl Confinement {
             strict: tier == Tier::Landlock && !of_system,
             // What else would keep the command from connecting by itself is the device that its sockets are bound to.
             open: asked.open && of_system && landlock::knows_tcp(),
-            dial: asked.dial && reaches,
+            dial: if reaches { asked.dial } else { Dial::Never },
         };
         if !asked.proxy_only {
             return Ok((Some(Interceptor::begin(channel, rules, datagram_network)?), None));

@@ -73,7 +73,8 @@ pub use toolchains::Visible;
 pub use view::{home as private_home, is_below_link};
 pub use walls::{hold_server, is_inside};
 pub use wire::{
-    Blocked, Cause, Changed, Denied, Event, Exit, Guard, Hello, Intercept, MemoryHold, PROXY_PORT, Request, Run, Vitals,
+    Blocked, Cause, Changed, Denied, Dial, Event, Exit, Guard, Hello, Intercept, MemoryHold, PROXY_PORT, Request, Run,
+    Vitals,
 };
 
 /// The first argument that makes this program the launcher. Only the server uses it.

@@ -142,13 +142,23 @@ pub struct Guard {
 /// What stands for a port that is known only where the command is.
 pub const PROXY_PORT: &str = "{proxy port}";
 
+/// Which connections are made for the server from where a command is, as far as its network reaches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Dial {
+    #[default]
+    Never,
+    /// Those that it wants.
+    Wanted,
+    /// Where the server lets all pass: those to this machine too, before it has heard of them.
+    Ahead,
+}
+
 /// How the calls of a command over the network are intercepted. With it go the supervisor's end of a socket
 /// ([`super::intercept`]), and then, if `bundle`, an open file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
 pub struct Intercept {
-    /// Whether the server may have connections made from where the command is, as far as its network reaches.
-    pub dial: bool,
+    pub dial: Dial,
     /// Whether servers that the command starts can be reached from other machines, if its network is that of the system.
     /// Otherwise none of its sockets knows anything but the loopback device.
     pub open: bool,
@@ -554,7 +564,7 @@ mod tests {
             terminal: Some((24, 80)),
             announce: true,
             stays: false,
-            intercept: Some(Intercept { dial: true, open: false, bundle: true, proxy_only: false }),
+            intercept: Some(Intercept { dial: Dial::Ahead, open: false, bundle: true, proxy_only: false }),
             guard: Guard { protected: vec!["/src/.git/hooks".into()], pinned: vec!["/src/.git/config".into()] },
             title: "execute_command: true".into(),
             call: Some(7),

@@ -320,15 +320,20 @@ impl Proxy {
     }
 }
 
-/// Has every connection made.
-fn let_all(interception: &Arc<Interception>) {
+/// Takes what the supervisor says whenever it says something.
+fn hear_all(interception: &Arc<Interception>) {
     let (channel, heard) = (interception.as_fd().try_clone_to_owned().unwrap(), Arc::downgrade(interception));
     thread::spawn(move || {
         let hears = || heard.upgrade().is_some_and(|interception| interception.hear());
         while poll(&mut [PollFd::new(&channel, PollFlags::IN)], None).is_ok() && hears() {}
     });
+}
+
+/// Has every connection made.
+fn let_all(interception: &Arc<Interception>) {
+    hear_all(interception);
     let inside = Arc::downgrade(interception);
-    interception.on_flow(move |flow| {
+    interception.on_flow(move |flow, _| {
         if let Some(interception) = inside.upgrade() {
             // Who is gone waits for nothing.
             let _ = interception.decide(flow.mark, None);

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::args::Args;
 use crate::machine;
-use crate::peers::{AXUM, ECHO, REPLAY};
+use crate::peers::{AXUM, AXUM_FILE, ECHO, REPLAY};
 use crate::samples::{Contender, Goal, Row, Spec, Trial, Unit, rounds};
 use crate::trees;
 use crate::web::{WebServer, ask, is_whole, load};
@@ -34,8 +34,8 @@ pub fn rows(args: &Args) -> Result<Vec<Row>> {
         counted,
         base: None,
         goals,
-        note: "axum gives back the JSON that it got, the same call; the echo answers with a file from memory; all \
-            run with two threads for bytes, on the processors that the load needs too. A reply that is no success, or of \
+        note: "axum gives back the JSON that it got, the same call; \"axum, file\" reads the file for each and gives it as JSON, by the \
+            same system calls; the echo answers with a file from memory; all run with two threads for bytes, on the processors that the load needs too. A reply that is no success, or of \
             another length, ends the run: there were no errors.",
     };
     let title = |what: &str| format!("read_file of 1 KB over HTTP, {CONNECTIONS} connections, {what}");
@@ -52,7 +52,7 @@ pub fn rows(args: &Args) -> Result<Vec<Row>> {
         spec(title("memory that it takes more than after a quarter of the time"), Unit::Bytes, "connections", flat),
     ];
     let length = Duration::from_secs(args.seconds);
-    let contenders = [REPLAY, AXUM, ECHO].map(|who| {
+    let contenders = [REPLAY, AXUM, AXUM_FILE, ECHO].map(|who| {
         let dir = dir.clone();
         Contender::new(who, how(who), move || loaded(&mut command(who, &dir)?, length))
     });
@@ -72,6 +72,7 @@ fn how(who: &str) -> &'static str {
     match who {
         REPLAY => "replay --mcp-server --http 127.0.0.1:0 --allow DIR --sandbox off --rate-limit 0",
         AXUM => "axum that gives JSON back as a value (benches/peers/json_echo.rs)",
+        AXUM_FILE => "the same that reads the file (openat2, fstat, pread, close) and gives it as a value",
         _ => "hyper that parses a message and answers from memory (benches/peers/echo.rs)",
     }
 }
@@ -79,11 +80,11 @@ fn how(who: &str) -> &'static str {
 fn command(who: &str, dir: &std::path::Path) -> Result<Command> {
     if who != REPLAY {
         let mut command = Command::new(env::current_exe().context("its own program is not to be found")?);
-        if who == AXUM {
-            command.arg("--json-echo");
-        } else {
-            command.args(["--echo", &FILE_BYTES.to_string()]);
-        }
+        match who {
+            AXUM => command.arg("--json-echo"),
+            AXUM_FILE => command.arg("--json-echo").arg(dir),
+            _ => command.args(["--echo", &FILE_BYTES.to_string()]),
+        };
         return Ok(command);
     }
     let mut command = Command::new(env!("CARGO_BIN_EXE_replay"));

@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -56,13 +57,24 @@ impl Attempts {
         decided
     }
 
-    /// A program wants to make this connection, and waits.
-    pub fn asked(&self, runtime: &Handle, attempt: Attempt) {
+    /// A program wants to make this connection, and waits unless it is `dialed` to its server.
+    pub fn asked(&self, runtime: &Handle, attempt: Attempt, dialed: Option<OwnedFd>) {
         if nameserver::is_nameserver(attempt.to) {
             self.shared.wires.decide(attempt.key, None);
             return;
         }
         let (decided, dialing) = decide(&self.shared, attempt);
+        if let Some(server) = dialed {
+            self.keep(attempt.key, decided);
+            if let Some((context, tell, descriptor)) = dialing {
+                let _entered = runtime.enter();
+                match Stream::socket(server, descriptor) {
+                    Ok(server) => drop(tell.send(server)),
+                    Err(error) => drop(context.not_reached(&error)),
+                }
+            }
+            return;
+        }
         let errno = if let Decision::Refused(errno) = decided.0 { Some(errno) } else { None };
         // One that is refused may come all the same, if it could not wait for this.
         self.keep(attempt.key, decided);

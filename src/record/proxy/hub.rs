@@ -6,7 +6,6 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-use tokio::net::TcpStream;
 use tokio::sync::{Semaphore, oneshot, watch};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -361,18 +360,17 @@ impl Hub {
         self.wires.dial(to, Box::new(move |dialed| drop(tell.send(dialed))));
         let socket = told.await.map_err(|_| io::Error::from(io::ErrorKind::NotConnected))??;
         drop(place);
-        let stream = TcpStream::from_std(socket.into())?;
+        let stream = Stream::socket(socket, descriptor)?;
+        let socket = stream.bottom();
         // On this machine it mostly is connected by now.
-        if stream.peer_addr().is_err() {
+        if socket.peer_addr().is_err() {
             // connect(2): that it can be written to says that it is decided, and the error says how.
-            stream.writable().await?;
-            if let Some(error) = stream.take_error()? {
+            socket.writable().await?;
+            if let Some(error) = socket.take_error()? {
                 return Err(error);
             }
         }
-        // Small messages go on as they come.
-        let _ = stream.set_nodelay(true);
-        Ok(Stream::of(stream, descriptor))
+        Ok(stream)
     }
 }
 

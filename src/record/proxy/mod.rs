@@ -87,9 +87,9 @@ pub trait Wires: Send + Sync + 'static {
     }
     /// Where the connection was going that was accepted at this local address from this peer; `None` if nobody knows it.
     fn destination(&self, accepted_local: SocketAddr, peer: SocketAddr) -> Option<Attempt>;
-    /// Has this be told every connection before it is made, which then waits for [`Self::decide`]. Where connections do not
-    /// wait they are told by [`Self::destination`] only.
-    fn on_attempt(&self, _told: Box<dyn Fn(Attempt) + Send + Sync>) {}
+    /// Has this be told every connection before it is made, which then waits for [`Self::decide`], unless the one to its server is there
+    /// already. Where connections do not wait they are told by [`Self::destination`] only.
+    fn on_attempt(&self, _told: Box<dyn Fn(Attempt, Option<OwnedFd>) + Send + Sync>) {}
     /// Has this be told the key of every attempt that its program has given up.
     fn on_given_up(&self, _told: Box<dyn Fn(u64) + Send + Sync>) {}
     /// Has this be told every connection that is accepted by nobody, since it was on its way for long.
@@ -218,9 +218,9 @@ impl Proxy {
         drop(entered);
         let (weak, handle) = (Arc::downgrade(&attempts), runtime.clone());
         let wires = &attempts.shared.wires;
-        wires.on_attempt(Box::new(move |attempt| {
+        wires.on_attempt(Box::new(move |attempt, dialed| {
             if let Some(attempts) = weak.upgrade() {
-                attempts.asked(&handle, attempt);
+                attempts.asked(&handle, attempt, dialed);
             }
         }));
         let weak = Arc::downgrade(&attempts);

@@ -1,6 +1,7 @@
 //! A connection in whatever layers it has, into which bytes can be put back.
 
 use std::io;
+use std::os::fd::OwnedFd;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -52,6 +53,13 @@ impl Stream {
     /// A socket, with what its descriptor takes.
     pub fn of(socket: TcpStream, descriptor: Share) -> Self {
         Self { _descriptor: descriptor, ..Self::new(socket) }
+    }
+
+    /// The same of one that does not block, and may still be on its way. Small messages go on as they come.
+    pub fn socket(socket: OwnedFd, descriptor: Share) -> io::Result<Self> {
+        let socket = TcpStream::from_std(socket.into())?;
+        let _ = socket.set_nodelay(true);
+        Ok(Self::of(socket, descriptor))
     }
 
     /// Whether the other side has closed the connection altogether, as far as is known: it answers with a reset to what is

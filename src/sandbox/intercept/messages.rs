@@ -27,7 +27,8 @@ pub enum Told {
         to: SocketAddr,
         by: ProgramName,
     },
-    /// A connection is about to come, once the server has decided ([`Wanted::Decide`]).
+    /// A connection is about to come: at once if with it comes one to where it wanted to go ([`Dial::Ahead`](crate::sandbox::Dial)), else
+    /// once the server has decided ([`Wanted::Decide`]).
     Flow(Flow),
     /// A connection of which the server has heard does not come: its caller is gone, or waits no longer.
     GivenUp { mark: Mark },

@@ -7,9 +7,10 @@
 //! are let through. Other datagrams go to a socket that the server has for their place (`relays.rs`), if it says so, or are refused as
 //! if there were no route, so that programs fall back to TCP.
 //!
-//! A connection waits until the server has decided about it, which calls the real server meanwhile; one that is refused is led
-//! to where nobody listens, so that the kernel refuses it in its own way. A socket that does not block
-//! is held for a moment only, and is on its way if nothing is decided by then (`half_open.rs`).
+//! A connection waits until the server has decided about it, which calls the real server meanwhile; where all are let pass, one to a
+//! server of this machine is made beside it and waits for nobody ([`Dial::Ahead`]). One that is refused is led to where nobody
+//! listens, so that the kernel refuses it in its own way. A socket that does not block is held for a moment only, and is on its way
+//! if nothing is decided by then (`half_open.rs`).
 //!
 //! What holds a command that does not play along:
 //! - Its datagram sockets, and those that answer about names, belong to a network namespace that has only a loopback device
@@ -65,6 +66,7 @@ use super::caller_memory::CallerMemory;
 use super::fault::{Fault, Step};
 use super::sys::seccomp::{Notification, answer_with, let_go_on, respond, still_valid};
 use super::sys::sockets::bind_to_loopback;
+use super::wire::Dial;
 use address::read_from;
 pub use address::{Given, read as read_address, write as write_address};
 use answer::{Answer, Deed, Halt, Pending, errno_of};
@@ -96,8 +98,7 @@ pub struct Rules {
     pub strict: bool,
     /// Sockets of TCP are not bound to the loopback device, so that others reach the command's servers.
     pub open: bool,
-    /// The server may have connections made.
-    pub dial: bool,
+    pub dial: Dial,
 }
 
 /// Serves the calls of one command.

@@ -9,6 +9,7 @@ use super::channel::Channel;
 use super::listeners::{self, Listeners};
 use super::messages::{Told, Wanted};
 use crate::sandbox::fault::{Fault, Step};
+use crate::sandbox::wire::Dial;
 
 /// Makes connections for the server from where the command is.
 #[derive(Debug)]
@@ -16,20 +17,20 @@ pub struct ProxySocket {
     epoll: OwnedFd,
     channel: Channel,
     listeners: Listeners,
-    may_dial: bool,
+    dial: Dial,
 }
 
 impl ProxySocket {
     /// Makes the sockets and hands them to the server at the other end of `channel`. They belong to the network of this
     /// process, which has to be the command's.
-    pub fn begin(channel: OwnedFd, may_dial: bool) -> Result<Self, Fault> {
+    pub fn begin(channel: OwnedFd, dial: Dial) -> Result<Self, Fault> {
         let step = "listen as a proxy";
         let (listeners, sockets) = listeners::open(Ipv4Addr::LOCALHOST, None)?;
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).step(step)?;
         let channel = Channel::new(channel, &epoll).step(step)?;
         let sockets: Vec<BorrowedFd<'_>> = sockets.iter().map(AsFd::as_fd).collect();
         channel.send(&Told::Ready { version_6: listeners.tcp_6.is_some() }, &sockets).step(step)?;
-        Ok(Self { epoll, channel, listeners, may_dial })
+        Ok(Self { epoll, channel, listeners, dial })
     }
 
     /// The port of the proxy on 127.0.0.1.
@@ -50,7 +51,7 @@ impl ProxySocket {
     }
 
     fn dial(&self, to: SocketAddr) -> Result<OwnedFd, rustix::io::Errno> {
-        if self.may_dial { self.listeners.dial(to) } else { Err(rustix::io::Errno::ACCESS) }
+        if self.dial == Dial::Never { Err(rustix::io::Errno::ACCESS) } else { self.listeners.dial(to) }
     }
 }
 

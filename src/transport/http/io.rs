@@ -51,9 +51,16 @@ impl AsyncRead for Socket {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, out: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         loop {
             ready!(self.0.poll_read_ready(cx))?;
-            match self.0.try_read_buf(out) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                result => return Poll::Ready(result.map(drop)),
+            let (room, mut count) = (out.remaining(), 0);
+            let read = self.0.try_io(Interest::READABLE, || {
+                count = self.0.try_read_buf(out)?;
+                // Less than there was room for is all that was there (epoll(7)): to ask once more would only be told so.
+                if count > 0 && count < room { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(()) }
+            });
+            match read {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock && count == 0 => {}
+                Err(error) if count == 0 => return Poll::Ready(Err(error)),
+                Ok(()) | Err(_) => return Poll::Ready(Ok(())),
             }
         }
     }

@@ -8,10 +8,10 @@ use std::sync::mpsc::channel;
 
 use pretty_assertions::assert_eq;
 use replay::internals::exec::{Exit, Intercepted};
-use replay::internals::sandbox::{Network, Tier};
+use replay::internals::sandbox::{Dial, Network, Tier};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::{NAMED, Proxy, Setting, everywhere, installed, let_all, variable};
+use super::{NAMED, Proxy, Setting, everywhere, hear_all, installed, let_all, variable};
 use crate::harness::DEADLINE;
 
 const PYTHON: &str = "/usr/bin/python3";
@@ -214,7 +214,7 @@ fn the_server_dials_as_far_as_commands_may_reach() {
         // Of the system, which a network of its own does not hold.
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let at = listener.local_addr().unwrap();
-        for dial in [true, false] {
+        for dial in [Dial::Wanted, Dial::Never] {
             let mut dialed = None;
             let how = Intercepted { dial, ..Intercepted::default() };
             let (outcome, _) =
@@ -234,13 +234,51 @@ fn the_server_dials_as_far_as_commands_may_reach() {
             let got = dialed.unwrap().map_err(|error| error.raw_os_error().unwrap_or(0));
             let Setting { tier, network, .. } = net.setting;
             let wanted = match (tier, network) {
-                _ if !dial => Err(libc::EACCES),
+                _ if dial == Dial::Never => Err(libc::EACCES),
                 (Tier::Off, _) | (_, Network::Host) => Ok(()),
                 (Tier::Namespaces, Network::Loopback) => Err(libc::ECONNREFUSED),
                 _ => Err(libc::EACCES),
             };
             assert_eq!(got, wanted, "{:?}", net.setting);
         }
+    });
+}
+
+#[test]
+fn a_connection_to_this_machine_comes_with_the_one_to_its_server_and_waits_for_nobody() {
+    if !installed(PYTHON) {
+        return;
+    }
+    everywhere(|net| {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let here = listener.local_addr().unwrap();
+        let script = "import socket,sys\nfor host, port in (('127.0.0.1', sys.argv[1]), ('192.0.2.1', 9)):\n    s=socket.socket()\n    \
+                      print(s.connect_ex((host, int(port))))";
+        std::fs::write(net.work.join("ahead.py"), script).unwrap();
+        let (tell, told) = channel();
+        let how = Intercepted { dial: Dial::Ahead, ..Intercepted::default() };
+        let mut kept = None;
+        let (outcome, _) = net.run(&format!("{PYTHON} ahead.py {}", here.port()), &how, &mut |interception| {
+            let interception = Arc::new(interception);
+            let (tell, inside) = (tell.clone(), Arc::downgrade(&interception));
+            interception.on_flow(move |flow, dialed| {
+                let peer = dialed.map(|socket| TcpStream::from(socket).peer_addr().unwrap());
+                tell.send((flow.to, peer)).unwrap();
+                // Who is decided about does not come with it.
+                if let (None, Some(interception)) = (peer, inside.upgrade()) {
+                    interception.decide(flow.mark, Some(libc::EACCES)).unwrap();
+                }
+            });
+            hear_all(&interception);
+            kept = Some(interception);
+        });
+        let outcome = outcome.unwrap();
+        let is_of_system = net.setting.tier == Tier::Off || net.setting.network == Network::Host;
+        let (first, peer) = if is_of_system { (0, Some(here)) } else { (libc::EACCES, None) };
+        let seen: Vec<_> = told.try_iter().collect();
+        assert_eq!(seen, [(here, peer), (to(&["192.0.2.1:9"])[0], None)], "{:?}", net.setting);
+        let out = String::from_utf8_lossy(&outcome.stdout.bytes);
+        assert_eq!(out, format!("{first}\n{}\n", libc::EACCES), "{:?}", net.setting);
     });
 }
 

@@ -61,7 +61,7 @@ fn a_server_is_not_called_any_more_when_its_caller_is_gone() {
     let silent = SocketAddr::new(Ipv6Addr::LOCALHOST.into(), 80);
     let ask = |key| {
         let attempt = Attempt { key, to: silent, by: ProgramName::default() };
-        proxy.attempts.asked(proxy.runtime(), attempt);
+        proxy.attempts.asked(proxy.runtime(), attempt, None);
     };
     let decided = |count: usize| {
         let is_early = |decided: &mut Vec<(u64, Option<i32>)>| decided.len() < count;
