@@ -29,12 +29,12 @@ use rustix::fs::{
 use rustix::io::Errno;
 use rustix::path::DecInt;
 
+use super::denied::Denied;
 use super::intercept::Interceptor;
 use super::intercept::call::decode as network;
 use super::opens::Opens;
 use super::raw_string::RawString;
 use super::sys::seccomp::{Notification, let_go_on, receive, respond, still_valid};
-use super::wire::Denied;
 use crate::hide::Hide;
 use crate::limits::{MAX_DENIED, MAX_DENIED_PATH_BYTES, MAX_XATTR_NAME_BYTES, MAX_XATTR_VALUE_BYTES};
 pub use call::{Call, Change, Object, Read, Times, decode};

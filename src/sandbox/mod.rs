@@ -15,6 +15,7 @@ mod cgroup;
 mod common_git;
 mod computing;
 mod confinement;
+mod denied;
 mod dry_run;
 pub mod environment;
 mod etc;
@@ -57,6 +58,7 @@ pub mod wire;
 pub use cache::Cache;
 pub use common_git::cannot_hold;
 pub use computing::enclose;
+pub use denied::{Blocked, Denied};
 pub use dry_run::{Content, DryRunReport, Told};
 pub use environment::EnvRules;
 pub use launcher::run as run_launcher;
@@ -73,8 +75,7 @@ pub use toolchains::Visible;
 pub use view::{home as private_home, is_below_link};
 pub use walls::{hold_server, is_inside};
 pub use wire::{
-    Blocked, Cause, Changed, Denied, Dial, Event, Exit, Guard, Hello, Intercept, MemoryHold, PROXY_PORT, Request, Run,
-    Vitals,
+    Cause, Changed, Dial, Event, Exit, Guard, Hello, Intercept, MemoryHold, PROXY_PORT, Request, Run, Vitals,
 };
 
 /// The first argument that makes this program the launcher. Only the server uses it.

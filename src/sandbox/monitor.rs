@@ -7,12 +7,13 @@ use std::sync::Arc;
 use rustix::event::PollFlags;
 
 use super::broker::Broker;
+use super::denied::Denied;
 use super::intercept::Interceptor;
 use super::journaling::CommandJournal;
 use super::raw_string::RawString;
 use super::route_counters::RouteCounters;
 use super::supervisor_table::SupervisorLine;
-use super::wire::{Changed, Denied};
+use super::wire::Changed;
 use crate::hide::Hide;
 
 /// What the walls of one command need while it runs. Nothing, unless they say otherwise.

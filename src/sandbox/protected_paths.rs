@@ -22,10 +22,10 @@ use rustix::fs::{
 use rustix::io::Errno;
 use rustix::rand::{GetRandomFlags, getrandom};
 
+use super::denied::Denied;
 use super::fault::{Fault, Step};
 use super::mount::{self, Unattached};
 use super::raw_string::RawString;
-use super::wire::Denied;
 use crate::limits::{
     MAX_DENIED, MAX_DENIED_PATH_BYTES, MAX_LINKS_ON_THE_WAY, MAX_SAMPLE_HOOKS, MAX_SET_ASIDE, SET_ASIDE_WINDOW_MS,
     WATCH_BUFFER_BYTES,

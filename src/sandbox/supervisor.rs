@@ -19,6 +19,7 @@ use rustix::process::{DumpableBehavior, Resource, Rlimit, getrlimit, set_dumpabl
 use super::caller_memory::CallerMemory;
 use super::capabilities;
 use super::cgroup::Group;
+use super::denied::Denied;
 use super::dry_run::DryRun;
 use super::fault::{Fault, Step};
 use super::intercept::ProxySocket;
@@ -34,9 +35,7 @@ use super::sys::{self, SingleThread};
 use super::terminal;
 use super::vitals::Reporter;
 use super::walls::Walls;
-use super::wire::{
-    ACCOUNT, Denied, Event, Exit, INTERRUPT, KILL, Request, STATUS, TERMINATE, receive_event, send_event,
-};
+use super::wire::{ACCOUNT, Event, Exit, INTERRUPT, KILL, Request, STATUS, TERMINATE, receive_event, send_event};
 use crate::limits::{INTERCEPTED_LOOK_MS, JOURNAL_TITLE_BYTES, LAST_PROCESSES_MS, MAX_DENIED, MEMORY_WATCH_MS};
 
 /// One command, from its start to its end.

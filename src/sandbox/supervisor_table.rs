@@ -9,9 +9,10 @@ use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType, socketpair};
 use serde::{Deserialize, Serialize};
 
+use super::denied::Denied;
 use super::fault::{Fault, Step};
 use super::raw_string::RawString;
-use super::wire::{Denied, Request, receive, send};
+use super::wire::{Request, receive, send};
 use crate::limits::SUPERVISOR_SEND_MS;
 
 /// What a supervisor is told first. With it go descriptors.

@@ -15,11 +15,12 @@ use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
 
 use super::broker::{Caller, Object, Witness};
+use super::denied::Denied;
 use super::fault::{Fault, Step};
 use super::kill_scope::each_descendant;
 use super::plan::{Place, PlannedJournal};
 use super::sys::seccomp::Notification;
-use super::wire::{Changed, Denied};
+use super::wire::Changed;
 use crate::journal::{JournalError, Recorder, Root, SKIPPED, Skips, Stat, Store, WhenFull, Writing};
 use crate::limits::MAX_READ_ONLY_TOLD;
 use mutation::{Mutation, Named, decode};
