@@ -27,7 +27,8 @@ pub fn give_back() {
     unsafe {
         libc::malloc_trim(0);
     };
-    let page = rustix::param::page_size();
+    // SAFETY: sysconf takes a number.
+    let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(1);
     let (from, to) = ((&raw const __executable_start).addr(), (&raw const etext).addr() / page * page);
     // SAFETY: the linker puts code between the two, and constants without addresses: nothing writes there, so the pages are those of
     // the file, and reading them gives them back (madvise(2)).
