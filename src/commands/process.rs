@@ -20,6 +20,9 @@ use crate::config::Config;
 use crate::sandbox::Exit;
 use crate::tools::Services;
 
+/// The signals that end a server.
+const ENDING: [Signal; 3] = [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP];
+
 /// Why nothing was run.
 #[derive(Debug, Error)]
 #[error("{0}")]
@@ -84,7 +87,17 @@ pub fn unseen(services: &Services, exit: Exit, idle: bool) -> Option<String> {
 
 /// The signals that end this process, as a descriptor. Before any thread starts, so that all leave them to it.
 pub fn catch_signals() -> Result<SignalFd> {
-    catch(&[Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP])
+    catch(&ENDING)
+}
+
+/// Does what may wait for a client. Meanwhile these signals end this process at once: nothing has begun yet that it has to end.
+pub fn interruptible<T>(act: impl FnOnce() -> T) -> T {
+    let signals: SigSet = ENDING.into_iter().collect();
+    // Neither can fail (sigprocmask(2)).
+    let _ = signals.thread_unblock();
+    let done = act();
+    let _ = signals.thread_block();
+    done
 }
 
 /// These signals as a descriptor, for a program that passes them on.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result};
 
 use super::mock;
-use super::process::{catch_signals, logging, stdin, stdout};
+use super::process::{catch_signals, interruptible, logging, stdin, stdout};
 use crate::audit::{self, AuditLog};
 use crate::cli::{Redact, ServerArgs};
 use crate::compose::{greeting, linked_git, look_around, wall_in};
@@ -46,7 +46,8 @@ fn serve(config: Config, cli: &ServerArgs) -> Result<ExitCode> {
             // What fails here fails again below.
             greeted = open(coming.clone(), config).ok().map(|door| (door, Arc::clone(coming)));
         }
-        has_met |= greeted.as_ref().is_some_and(|(door, _)| door.greet(std::io::stdin().as_fd(), ready));
+        let from = std::io::stdin();
+        has_met |= greeted.as_ref().is_some_and(|(door, _)| interruptible(|| door.greet(from.as_fd(), ready)));
     })?;
     let service: Arc<dyn Service> = match mock {
         Some(mock) => Arc::new(ServerAndMock::new(server.clone(), mock).map_err(anyhow::Error::msg)?),

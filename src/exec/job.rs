@@ -74,7 +74,7 @@ impl Job {
     }
 
     /// SIGINT to everything of the command, which may live on. Fails when nobody hears it.
-    pub(super) fn interrupt(&self) -> Result<(), ExecError> {
+    pub fn interrupt(&self) -> Result<(), ExecError> {
         self.control.say(&[INTERRUPT]).map_err(ExecError::follow)
     }
 

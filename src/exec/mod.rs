@@ -55,7 +55,7 @@ pub use job::{Job, News};
 pub use launcher::Launcher;
 pub use logs::{LOGS, Log, Logs};
 pub use place::place_of;
-pub use poll::{Bell, readable};
+pub use poll::{Bell, readable, received};
 pub use reader::{READER_ARGUMENT, ReaderError, ReaderLimits, read_apart, serve_reader};
 pub use resident::{Program, ProgramStatus, Resident};
 pub use ring::{OutputFiles, Page};

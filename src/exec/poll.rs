@@ -45,7 +45,7 @@ fn wait(asked: &mut [PollFd<'_>], until: Option<Instant>) -> Result<bool, ExecEr
 }
 
 /// The signal that came (signalfd(2): the first word of what is read).
-pub(super) fn received(signals: BorrowedFd<'_>) -> Option<Signal> {
+pub fn received(signals: BorrowedFd<'_>) -> Option<Signal> {
     /// Bytes of `struct signalfd_siginfo`.
     const RECORD_BYTES: usize = 128;
     let mut record = [0; RECORD_BYTES];

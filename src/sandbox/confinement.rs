@@ -27,7 +27,6 @@ use super::route_counters::RouteCounters;
 use super::supervisor::{Supervisor, wait_for_more};
 use super::supervisor_table::{Order, SupervisorLine, SupervisorTable};
 use super::sys::{self, SingleThread};
-use super::view::PublicCopies;
 use super::walls::{Walls, writable_on_system};
 use super::wire::{Dial, Event, Guard, Hello, Intercept, MemoryHold, Request, send_event, send_up_to};
 use super::{
@@ -148,9 +147,14 @@ impl Confinement {
             Tier::Off => (None, RawString::default(), RawString::default()),
             Tier::Namespaces => {
                 let mut outside = Watcher::new(writable(&plan))?;
-                let is_root = rustix::process::geteuid().is_root();
-                let mut public = if is_root { view::public_copies(&plan, &alone) } else { PublicCopies::default() };
-                not_public = public.fault.take();
+                let public = if rustix::process::geteuid().is_root() {
+                    view::public_copies(&plan, &alone).unwrap_or_else(|fault| {
+                        not_public = Some(fault);
+                        Vec::new()
+                    })
+                } else {
+                    Vec::new()
+                };
                 let entered = namespaces::enter(&alone, plan.network).and_then(|()| view::enter(&plan, &alone, public));
                 copying = entered.map_err(with_remedy)?;
                 outside.guard(plan.protected.iter().map(RawString::as_path))?;

@@ -1,9 +1,8 @@
 //! The system's configuration as commands see it.
 //!
-//! Everybody gets /etc itself, read-only: the rights on its files decide. Root may read them all, so for root's commands it
-//! belongs to nobody ([`super::view::PublicCopies`]). Where it cannot be mounted so, they get a copy of what everybody may read.
-//! Masks over the rest would not do: a file that is replaced outside, as passwd(1) does with /etc/shadow, takes the mask of
-//! its name away.
+//! Anybody but root gets /etc itself, read-only: the rights on its files decide. Root may read them all, so root's
+//! commands get a copy of what everybody may read. Masks over the rest would not do: a file that is replaced outside, as
+//! passwd(1) does with /etc/shadow, takes the mask of its name away.
 #![expect(clippy::disallowed_methods, reason = "the system's own configuration, read before any command runs")]
 
 use std::fs::File;
@@ -35,11 +34,8 @@ pub enum Source {
 }
 
 impl Source {
-    /// Depends on who this is. `public` is one that belongs to nobody, if it can be had.
-    pub fn choose(public: Option<OwnedFd>) -> Result<Self, Fault> {
-        if let Some(public) = public {
-            return Ok(Self::Mount(public));
-        }
+    /// Depends on who this is.
+    pub fn choose() -> Result<Self, Fault> {
         if rustix::process::geteuid().is_root() {
             let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
             return openat(CWD, "/etc", flags, Mode::empty()).step("open /etc").map(Self::Copy);

@@ -8,6 +8,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
+use nix::errno::Errno as NixErrno;
 use nix::sys::signal::SigSet;
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, fstat, openat2};
 use rustix::io::Errno;
@@ -150,7 +151,11 @@ fn execute_named(words: &[RawString], environment: &[CString]) -> Result<(), Fau
     let places = path.split(|byte| *byte == b':').filter(|_| !name.as_bytes().contains(&b'/'));
     let places = places.map(|place| Path::new(OsStr::from_bytes(place)).join(name));
     for place in places {
-        let Err(_) = nix::unistd::execve(&argument(&place.as_path().into())?, &words, environment);
+        let Err(errno) = nix::unistd::execve(&argument(&place.as_path().into())?, &words, environment);
+        // It is not elsewhere (execvp(3)).
+        if !matches!(errno, NixErrno::ENOENT | NixErrno::ENOTDIR | NixErrno::EACCES) {
+            break;
+        }
     }
     Ok(())
 }

@@ -5,7 +5,6 @@
 #![expect(clippy::disallowed_methods, reason = "the view is put together from the system's own directories")]
 
 use std::ffi::OsStr;
-use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
@@ -60,17 +59,19 @@ struct Piece {
 
 /// Builds the view, enters it, and lets go of the system's root. What is returned still copies /etc
 /// ([`etc::wait_for_copy`]).
-pub fn enter(plan: &Plan, alone: &SingleThread, public: PublicCopies) -> Result<Option<Pid>, Fault> {
+///
+/// `public` are the [`public_copies`], if there are any.
+pub fn enter(plan: &Plan, alone: &SingleThread, public: Vec<(PathBuf, OwnedFd)>) -> Result<Option<Pid>, Fault> {
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC).step("make mounts private")?;
     let ways = ways(plan);
-    let mut pieces = pieces(plan, public.system)?;
+    let mut pieces = pieces(plan, public)?;
     for way in &ways {
         let tree = file_system("tmpfs", &[("mode", "0755"), ("size", &VIEW_ROOT_BYTES.to_string())], no_devices())?;
         pieces.push(Piece { place: way.clone(), tree, is_dir: true, attributes: None });
     }
     pieces.sort_by_key(|piece| piece.place.components().count());
     let links = system_links(plan);
-    let etc = etc::Source::choose(public.etc)?;
+    let etc = etc::Source::choose()?;
     let resolver = etc::resolver(plan.network);
     // The private directory is the one place that surely exists and that nobody needs to see by its path.
     let root = file_system("tmpfs", &[("mode", "0755"), ("size", &VIEW_ROOT_BYTES.to_string())], no_devices())?;
@@ -163,47 +164,19 @@ fn other_name(name: &Path, path: &Path) -> Result<(), Errno> {
     }
 }
 
-/// Copies of mounts in which all files belong to nobody, so that root may read what everybody may and nothing else.
-#[derive(Debug, Default)]
-pub struct PublicCopies {
-    /// Of the system's own directories, each with its place.
-    system: Vec<(PathBuf, OwnedFd)>,
-    /// Of /etc.
-    etc: Option<OwnedFd>,
-    /// Why there are none of the system's.
-    pub fault: Option<Fault>,
-}
-
-/// For commands of root. To be made with root's powers over the system.
-pub fn public_copies(plan: &Plan, alone: &SingleThread) -> PublicCopies {
-    let nobody = match namespaces::of_nobody(alone) {
-        Ok(nobody) => nobody,
-        Err(fault) => return PublicCopies { fault: Some(fault), ..PublicCopies::default() },
-    };
-    // Where it fails there is another way.
-    let etc = copy_of_nobody(Path::new("/etc"), &nobody).ok().flatten();
-    match system_of_nobody(plan, &nobody) {
-        Ok(system) => PublicCopies { system, etc, fault: None },
-        Err(fault) => PublicCopies { system: Vec::new(), etc, fault: Some(fault) },
-    }
-}
-
-fn system_of_nobody(plan: &Plan, nobody: &OwnedFd) -> Result<Vec<(PathBuf, OwnedFd)>, Fault> {
+/// Copies of the system's own directories in which all files belong to nobody, so that root may read what everybody may and
+/// nothing else, as in /etc. To be made with root's powers over the system.
+pub fn public_copies(plan: &Plan, alone: &SingleThread) -> Result<Vec<(PathBuf, OwnedFd)>, Fault> {
+    let nobody = namespaces::of_nobody(alone)?;
     let shown = shown_of_system(plan).filter(|path| toolchains::SYSTEM.iter().any(|own| Path::new(own) == *path));
-    let copy = |path: &Path| {
-        let copied = copy_of_nobody(path, nobody).step_with(|| format!("copy `{}` for everybody", path.display()));
-        copied.map(|tree| Some((path.to_owned(), tree?))).transpose()
-    };
-    shown.filter_map(copy).collect()
-}
-
-/// What is mounted at and below a place, if anything is there.
-fn copy_of_nobody(path: &Path, nobody: &OwnedFd) -> io::Result<Option<OwnedFd>> {
-    match clone_tree(path) {
-        Ok(tree) => sys::map_owners(tree.as_fd(), read_only(), nobody.as_fd()).map(|()| Some(tree)),
+    let copy = |path: &Path| match clone_tree(path) {
+        Ok(tree) => sys::map_owners(tree.as_fd(), read_only(), nobody.as_fd()).map(|()| Some((path.into(), tree))),
         Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
         Err(errno) => Err(errno.into()),
-    }
+    };
+    shown
+        .filter_map(|path| copy(path).step_with(|| format!("copy `{}` for everybody", path.display())).transpose())
+        .collect()
 }
 
 /// What of the system commands see by itself: no link, and nothing that lies in an allowed directory.

@@ -208,7 +208,11 @@ fn laid_out(setting: Setting) -> Tree {
 
 /// Starts a server on the usual directories of a tree.
 fn serve(tree: &Tree, setting: Setting, flags: &[&str], variables: &[(&str, &str)]) -> Server {
-    started(tree, setting, flags, variables).opened(NEWEST_HANDSHAKE)
+    let mut server = started(tree, setting, flags, variables).opened(NEWEST_HANDSHAKE);
+    // What is no question of a start waits for the walls.
+    let id = server.send("walls", json!({}));
+    server.reply_to(&id);
+    server
 }
 
 /// The same, before anything is said.

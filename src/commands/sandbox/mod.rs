@@ -9,15 +9,16 @@ use std::os::fd::{AsFd as _, BorrowedFd};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail};
+use nix::sys::signal::Signal;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 
 pub use explain::kernel;
 
-use super::process::{NotRun, catch_signals, exit_status, logging, print, status, unseen, with_one_command};
+use super::process::{NotRun, catch, exit_status, logging, print, quoted, status, unseen, with_one_command};
 use crate::cli::{Options, SandboxAction};
 use crate::config::Config;
-use crate::exec::{Denied, Launcher, News, place_of};
+use crate::exec::{Denied, Launcher, News, place_of, received};
 use crate::sandbox::{Event, Guard, Place, RawString, Request, Run};
 use crate::tools::{Commands, Services};
 
@@ -85,10 +86,10 @@ pub fn output(launcher: &Launcher, request: &Request, signals: BorrowedFd<'_>) -
 }
 
 /// One program with the streams of this process, in the first allowed directory. Returns its exit status. A signal for
-/// this process ends the program and what it has started.
+/// this process is passed on to the program and what it has started.
 pub fn run_program(config: &mut Config, program: &[OsString]) -> Result<u8> {
     logging(config.log_level);
-    let signals = catch_signals()?;
+    let signals = catch(&[Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGQUIT])?;
     with_one_command(config, |services| run_in(services, program, signals.as_fd()))
 }
 
@@ -99,17 +100,26 @@ fn run_in(services: &Services, program: &[OsString], signals: BorrowedFd<'_>) ->
     // As from a shell in it.
     let environment = vec![("PWD".into(), dir.path.clone())];
     let run = Run::Named(program.iter().map(Into::into).collect());
-    let request = Request { run, environment, ..request(Vec::new(), dir, true) };
+    let title = program.iter().map(|word| quoted(&word.to_string_lossy())).collect::<Vec<_>>().join(" ");
+    let request = Request { run, environment, title, ..request(Vec::new(), dir, true) };
     let streams = [rustix::stdio::stdin(), rustix::stdio::stdout(), rustix::stdio::stderr()];
     let job = launcher.spawn(&request, &streams)?;
+    let mut is_asked = false;
     loop {
         let mut fds = [PollFd::new(&job, PollFlags::IN), PollFd::from_borrowed_fd(signals, PollFlags::IN)];
         match poll(&mut fds, None) {
             Ok(_) | Err(Errno::INTR) => {}
             Err(errno) => return Err(errno).context("the program cannot be waited for"),
         }
-        if !fds[1].revents().is_empty() {
-            job.kill();
+        match Some(signals).filter(|_| !fds[1].revents().is_empty()).and_then(received) {
+            None => {}
+            // It may live on, as a shell does.
+            Some(Signal::SIGINT) => job.interrupt()?,
+            Some(_) if is_asked => job.kill(),
+            Some(signal) => {
+                job.terminate(signal);
+                is_asked = true;
+            }
         }
         match job.next_event()? {
             News::Said(Event::Ended { exit, denied, .. }, _) => {

@@ -1,10 +1,12 @@
 //! What the commands of one server do not share, what root's commands do not read, and which limit ended a command.
 
 use std::fs;
+use std::io::{BufRead as _, Read as _};
 use std::path::PathBuf;
 
 use pretty_assertions::assert_eq;
 use replay::internals::sandbox::Tier;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
 use super::{Walls, children, everywhere, installed, launcher, program};
@@ -196,7 +198,7 @@ fn root_reads_of_the_system_what_everybody_may() {
     assert_eq!(after(before, inside).unwrap_or("public\n65534\n".into()), "public\n65534\n");
 }
 
-/// Whether /etc can be mounted as nobody's or is copied; a file that its group may read is not everybody's.
+/// A file that its group may read is not everybody's.
 #[test]
 fn root_reads_of_etc_what_everybody_may_and_changes_nothing() {
     let before = "e=$(mktemp -d) && cp /etc/passwd /etc/group $e && umask 027 && echo TOPSECRET > $e/secret && \
@@ -235,4 +237,42 @@ fn one_command_that_the_first_tier_refused_runs_once_in_the_other() {
     }
     assert_eq!((output.status.code(), &*err), (Some(0), ""));
     assert_eq!(std::fs::read_to_string(dir.path().join("ran")).unwrap(), "once\n");
+}
+
+#[test]
+fn signals_for_one_command_are_passed_on_and_its_changes_have_its_name() {
+    let (dir, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let run = |arguments: &[&str]| {
+        let mut command = std::process::Command::new(program());
+        command.args(arguments).current_dir(dir.path()).env("XDG_STATE_HOME", state.path());
+        command.stdout(std::process::Stdio::piped());
+        command.spawn().unwrap()
+    };
+    let script = "for s in INT TERM HUP; do trap \"echo $s; exit 5\" $s; done; echo begun > made; echo begun; while :; do sleep 1; done";
+    for (signal, name) in [(Signal::INT, "INT\n"), (Signal::TERM, "TERM\n"), (Signal::HUP, "HUP\n")] {
+        let mut child = run(&["sandbox", "run", "--allow", ".:rw", "--", "sh", "-c", script]);
+        let mut out = std::io::BufReader::new(child.stdout.take().unwrap());
+        let (mut begun, mut rest) = (String::new(), String::new());
+        out.read_line(&mut begun).unwrap();
+        kill_process(Pid::from_child(&child), signal).unwrap();
+        out.read_to_string(&mut rest).unwrap();
+        assert_eq!((&*begun, &*rest, child.wait().unwrap().code()), ("begun\n", name, Some(5)), "{signal:?}");
+    }
+    let changes = String::from_utf8(run(&["changes"]).wait_with_output().unwrap().stdout).unwrap();
+    assert!(changes.lines().next().is_some_and(|line| line.contains("sh -c 'for s in INT TERM HUP")), "{changes}");
+}
+
+#[test]
+fn one_command_is_the_first_of_its_name_on_the_path_also_without_a_first_line() {
+    let dir = tempfile::tempdir().unwrap();
+    for (place, text) in [("a", "echo first\n"), ("b", "#!/bin/sh\necho second\n")] {
+        let tool = dir.path().join(place).join("tool");
+        std::fs::create_dir(tool.parent().unwrap()).unwrap();
+        std::fs::write(&tool, text).unwrap();
+        std::fs::set_permissions(&tool, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    }
+    let path = format!("PATH={0}/a:{0}/b:/usr/bin:/bin", dir.path().display());
+    let mut command = std::process::Command::new(program());
+    command.args(["sandbox", "run", "--allow", ".", "--env", &path, "--", "tool"]).current_dir(dir.path());
+    assert_eq!(String::from_utf8(command.output().unwrap().stdout).unwrap(), "first\n");
 }

@@ -7,7 +7,7 @@ use pretty_assertions::assert_eq;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
-use super::{Walls, children, everywhere, fresh_tag, launcher, ran, tagged};
+use super::{Walls, children, everywhere, fresh_tag, launcher, program, ran, tagged};
 use crate::harness::{DEADLINE, ends_within};
 
 /// Starts itself again in a session of its own and ends, for ever.
@@ -268,4 +268,32 @@ fn a_supervisor_that_waits_for_a_command_ends_with_its_launcher() {
         kill_process(Pid::from_raw(launcher.cast_signed()).unwrap(), Signal::KILL).unwrap();
         assert!(ends_within(spare, DEADLINE), "{setting:?}: {spare:?} lives on");
     });
+}
+
+#[test]
+fn a_server_whose_client_reads_nothing_hears_signals_before_its_walls_stand() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut command = std::process::Command::new(program());
+    command.args(["--mcp-server", "--tools", "all", "--allow"]).arg(dir.path());
+    let mut child = command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let mut asked =
+        r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},
+        "clientInfo":{"name":"reads nothing","version":"1"}}}"#
+            .replace('\n', "")
+            + "\n";
+    for id in 1..8 {
+        asked += &format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/list\"}}\n");
+    }
+    std::io::Write::write_all(child.stdin.as_mut().unwrap(), asked.as_bytes()).unwrap();
+    // What it has said by now is more than a pipe holds.
+    let stdout = child.stdout.as_ref().unwrap();
+    let until = Instant::now() + DEADLINE;
+    while rustix::io::ioctl_fionread(stdout).unwrap() < 60_000 {
+        assert!(Instant::now() < until, "the pipe is not full");
+        std::thread::yield_now();
+    }
+    let server = Pid::from_child(&child);
+    kill_process(server, Signal::TERM).unwrap();
+    assert!(ends_within(server, DEADLINE), "it does not hear");
+    child.wait().unwrap();
 }
