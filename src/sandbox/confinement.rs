@@ -285,7 +285,7 @@ impl Confinement {
     }
 
     /// Lets go of the private directory, so that it can be removed. No command runs any more.
-    pub fn leave(mut self) {
+    pub fn leave(&mut self) {
         if let Some(groups) = &mut self.groups {
             groups.leave();
         }

@@ -232,6 +232,8 @@ impl Launcher {
         // To remove much takes long. The server is told that it need not wait, and whoever reads what it says neither.
         let _ = rustix::stdio::dup2_stderr(rustix::stdio::stdout());
         drop(server);
+        // Not before: the kernel takes some ticks of its clock to let go of an inotify instance.
+        drop(cells);
         ground.remove();
         if let Some(cache) = cache {
             cache.leave();

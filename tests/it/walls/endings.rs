@@ -276,14 +276,11 @@ fn a_server_whose_client_reads_nothing_hears_signals_before_its_walls_stand() {
     let mut command = std::process::Command::new(program());
     command.args(["--mcp-server", "--tools", "all", "--allow"]).arg(dir.path());
     let mut child = command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped()).spawn().unwrap();
-    let mut asked =
-        r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},
-        "clientInfo":{"name":"reads nothing","version":"1"}}}"#
-            .replace('\n', "")
-            + "\n";
-    for id in 1..8 {
-        asked += &format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/list\"}}\n");
-    }
+    let client =
+        json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}});
+    let mut asked = vec![json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": client})];
+    asked.extend((1..8).map(|id| json!({"jsonrpc": "2.0", "id": id, "method": "tools/list"})));
+    let asked = asked.iter().map(|message| message.to_string() + "\n").collect::<String>();
     std::io::Write::write_all(child.stdin.as_mut().unwrap(), asked.as_bytes()).unwrap();
     // What it has said by now is more than a pipe holds.
     let stdout = child.stdout.as_ref().unwrap();
