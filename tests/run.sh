@@ -52,7 +52,7 @@ rm -f $made
 made=
 
 # Most of what a test takes is waiting: for limits that pass, for the disk.
-export RUST_TEST_THREADS="${RUST_TEST_THREADS:-$((3 * $(nproc)))}"
+export RUST_TEST_THREADS="${RUST_TEST_THREADS:-$((2 * $(nproc)))}"
 failed=0
 # pipefail is not POSIX; the status goes through a file.
 { cargo test --locked --no-fail-fast 2>&1 || echo failed >"$log.status"; } | tee "$log"

@@ -73,7 +73,9 @@ fn a_log_and_what_is_learned_know_of_datagrams() {
             })
             .collect();
         let base = |host: &str, rest: Value| {
-            let mut line = json!({"program": "python3", "transport": "udp", "host": host, "port": 80});
+            let command = format!("sh -c '{line}'");
+            let mut line =
+                json!({"command": command, "program": "python3", "transport": "udp", "host": host, "port": 80});
             line.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
             line
         };

@@ -41,7 +41,8 @@ fn each_decision_is_a_line() {
         let line = "for host in api.example.com private.example.com evil.example.com 11.0.0.3; do python3 connect.py $host 80; done";
         let ran = world.run(&flags, line);
         assert_eq!(ran.out, "connected\n13\n13\n13\n", "{:?}: {}", world.setting, ran.err);
-        let base = json!({"at": null, "program": "python3", "port": 80});
+        let command = format!("sh -c '{line}'");
+        let base = json!({"at": null, "command": command, "program": "python3", "port": 80});
         let with = |members: Value| {
             let mut line = base.clone();
             line.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
