@@ -88,10 +88,19 @@ pub(super) enum Unplaced {
 impl From<Errno> for Unplaced {
     fn from(errno: Errno) -> Self {
         match errno {
-            Errno::MFILE | Errno::NFILE | Errno::NOMEM => Self::ByUs(errno),
+            // Errors of path_resolution(7), of a bad descriptor, of a bad address and of a caller that has ended.
+            Errno::NOENT
+            | Errno::NOTDIR
+            | Errno::ACCESS
+            | Errno::NAMETOOLONG
+            | Errno::INVAL
+            | Errno::BADF
+            | Errno::FAULT
+            | Errno::SRCH => Self::ByAnybody,
             // A link that procfs makes up leads the caller elsewhere than this process.
             Errno::LOOP => Self::Refused(errno),
-            _ => Self::ByAnybody,
+            // The call could succeed without being noted.
+            _ => Self::ByUs(errno),
         }
     }
 }
@@ -260,6 +269,14 @@ fn split(path: &[u8]) -> Option<(&[u8], &OsStr)> {
 mod tests {
     use super::*;
     use pretty_assertions::assert_eq;
+
+    #[test]
+    fn failed_lookup_is_no_missing_path() {
+        let is_ours = |errno| matches!(Unplaced::from(errno), Unplaced::ByUs(_));
+        let ours = [Errno::IO, Errno::NOSPC, Errno::NOMEM, Errno::MFILE, Errno::NFILE, Errno::PERM, Errno::AGAIN];
+        assert!(ours.into_iter().all(is_ours));
+        assert!(![Errno::NOENT, Errno::NOTDIR, Errno::ACCESS, Errno::LOOP, Errno::SRCH].into_iter().any(is_ours));
+    }
 
     #[test]
     fn a_path_is_split_before_its_last_name() {
