@@ -350,7 +350,13 @@ impl Attended<'_> {
 
 fn note_denied(denied: &Denied) {
     match denied {
-        Denied::Protected(path) | Denied::ReadOnly(path) | Denied::Metadata(path) | Denied::Hidden(path) => {
+        Denied::Protected(path)
+        | Denied::ReadOnly(path)
+        | Denied::Metadata(path)
+        | Denied::Hidden(path)
+        | Denied::GitLink(path)
+        | Denied::Move(path)
+        | Denied::Kept(path) => {
             note(path.as_path(), None, Touch::Denied);
         }
         Denied::Blocked(blocked) => note(&blocked.url(), None, Touch::Denied),

@@ -87,8 +87,10 @@ fn keeps_protected_away(source: &Checked<Entry>, kind: Kind, destination: &Check
             return failed(protected.into_owned());
         }
     }
-    // Repositories of submodules and work trees lie there, so any directory could become one.
-    if kind == Kind::Directory && rules.is_in_repository(place) {
+    // Repositories of submodules and work trees lie there, so any directory could become one. Git writes through links.
+    let is_refused = kind == Kind::Directory && rules.is_in_repository(place)
+        || matches!(kind, Kind::Directory | Kind::Symlink) && rules.is_git_directory(place);
+    if is_refused {
         return failed(place.into());
     }
     // What is open in it would get a hidden name, or the next directory of this name would be another one.

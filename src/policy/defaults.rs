@@ -1,6 +1,9 @@
 //! What is read-only in each read-write directory unless the operator says otherwise: what a program outside the walls obeys
 //! or runs without being asked. A list by nature; everything that speaks of it is derived from it or compared with it.
 
+pub(super) use crate::sinks::DOT_GIT;
+pub use crate::sinks::PROTECTED_IN_REPOSITORIES;
+
 /// Paths directly in a read-write directory, each with the program that obeys what is there. A directory stands for all in it.
 pub const PROTECTED_BY_DEFAULT: [(&str, &str); 34] = [
     (".mcp.json", "Claude Code"),
@@ -39,11 +42,5 @@ pub const PROTECTED_BY_DEFAULT: [(&str, &str); 34] = [
     (".zlogout", "zsh"),
 ];
 
-/// What every git repository has in its directory: hooks are programs, and the others can name programs, or another directory
-/// with configuration (gitrepository-layout(5)).
-pub const PROTECTED_IN_REPOSITORIES: [&str; 4] = ["hooks", CONFIG, "config.worktree", "commondir"];
-
 /// What `git init` makes and programs outside replace by a rename: it is held as far as it is there.
 pub(super) const CONFIG: &str = "config";
-/// The directory of a repository in its work tree, or a file or link that says where that is.
-pub(super) const DOT_GIT: &str = ".git";

@@ -14,7 +14,9 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, fstat, openat2, readlinkat, statat};
+use rustix::fs::{
+    AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, Statx, StatxFlags, fstat, openat2, readlinkat, statat, statx,
+};
 use rustix::io::Errno;
 
 use super::defaults::{CONFIG, DOT_GIT};
@@ -88,10 +90,34 @@ pub fn find(root: &Root, all: &[Root]) -> Result<Option<LinkedRepository>, Strin
     };
     let back = back.ok_or_else(|| format!("`{}` does not say which work tree it is of", own.path.display()))?;
     let back = directory(&own.handle, back.as_os_str().as_bytes());
-    if back.is_ok_and(|back| id_and_owner(&back.handle).is_ok_and(|(back, _)| back == id)) {
-        return Ok(Some(LinkedRepository { work_tree, writable, own, common }));
+    if !back.is_ok_and(|back| id_and_owner(&back.handle).is_ok_and(|(back, _)| back == id)) {
+        return Err(format!("`{}` is of another work tree", own.path.display()));
     }
-    Err(format!("`{}` is of another work tree", own.path.display()))
+    is_older(root, &own, if common.is_some() { "gitdir" } else { CONFIG })?;
+    Ok(Some(LinkedRepository { work_tree, writable, own, common }))
+}
+
+/// Fails for a directory that was made after git last wrote which directory it is of (`witness`): the work tree of that path was another
+/// one, which has been deleted.
+fn is_older(root: &Root, own: &GitDirectory, witness: &str) -> Result<(), String> {
+    let flags = AtFlags::EMPTY_PATH | AtFlags::SYMLINK_NOFOLLOW;
+    let look = |dir: &OwnedFd, name: &str| {
+        statx(dir, name, flags, StatxFlags::BTIME | StatxFlags::CTIME).map_err(|errno| errno.to_string())
+    };
+    let is_told = |stat: &Statx, what: StatxFlags| stat.stx_mask & what.bits() != 0;
+    let (made, written) = (look(&root.handle, "")?, look(&own.handle, witness)?);
+    let path = own.path.join(witness);
+    if !is_told(&made, StatxFlags::BTIME) || !is_told(&written, StatxFlags::CTIME) {
+        return Err(format!("the filesystem does not tell whether it is older than `{}`", path.display()));
+    }
+    let time = |at: rustix::fs::StatxTimestamp| (at.tv_sec, at.tv_nsec);
+    if time(made.stx_btime) > time(written.stx_ctime) {
+        return Err(format!(
+            "the directory was made after `{0}`, which is of one before it; if it is the same work tree, run `touch {0}`",
+            path.display()
+        ));
+    }
+    Ok(())
 }
 
 /// What `own` shares with other work trees: it is a repository, and `own` lies in its `worktrees`.

@@ -1,7 +1,7 @@
 //! What a file called `.git` brings about, and what it does not.
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{MetadataExt as _, symlink};
 
 use pretty_assertions::assert_eq;
 use rustix::fs::{chownat, mknodat, open};
@@ -45,6 +45,41 @@ fn a_worktree_and_a_submodule_lead_to_what_names_them_in_turn() {
         found(stage.path(), &["wt", "super/sub"]),
         [Ok("main/.git".into()), Ok("super/.git/modules/sub".into())]
     );
+}
+
+#[test]
+fn directory_made_after_its_repository_gets_nothing() {
+    let stage = stage();
+    let at = |path: &str| stage.path().join(path);
+    for (dir, own, witness) in
+        [("wt", "main/.git/worktrees/wt", "gitdir"), ("super/sub", "super/.git/modules/sub", "config")]
+    {
+        let pointer = fs::read(at(dir).join(".git")).unwrap();
+        let remake = || {
+            // Times of the kernel have steps of up to 10 ms.
+            let written = fs::metadata(at(own).join(witness)).unwrap();
+            loop {
+                fs::remove_dir_all(at(dir)).unwrap();
+                fs::create_dir(at(dir)).unwrap();
+                let made = fs::metadata(at(dir)).unwrap();
+                if (made.ctime(), made.ctime_nsec()) > (written.ctime(), written.ctime_nsec()) {
+                    break;
+                }
+            }
+            fs::write(at(dir).join(".git"), &pointer).unwrap();
+        };
+        remake();
+        let why = found(stage.path(), &[dir]).remove(0).unwrap_err();
+        let path = format!("{own}/{witness}");
+        let said = format!(
+            "the directory was made after `{path}`, which is of one before it; if it is the same work tree, run `touch {path}`"
+        );
+        assert_eq!(why, said);
+        // What the line says is done by the operator.
+        let file = fs::File::options().append(true).open(at(&path)).unwrap();
+        file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
+        assert!(found(stage.path(), &[dir]).remove(0).is_ok(), "{dir}");
+    }
 }
 
 #[test]

@@ -192,6 +192,15 @@ impl Rules {
         place.parent().is_some_and(|above| above.iter().any(is_dot_git)) && !self.is_unprotected(place)
     }
 
+    /// Returns true if a symlink or a directory that comes to this place would be a git directory, a part of one, or above one that was found.
+    pub(crate) fn is_git_directory(&self, place: &Path) -> bool {
+        let found = self.repositories.found().all();
+        let mut found = found.filter(|path| path.ends_with("config.worktree")).filter_map(Path::parent);
+        let is_named = place.iter().any(is_dot_git);
+        (is_named || found.any(|known| place.starts_with(known) || known.starts_with(place)))
+            && !self.is_unprotected(place)
+    }
+
     fn is_unprotected(&self, path: &Path) -> bool {
         self.unprotected.iter().any(|free| path.starts_with(free))
     }

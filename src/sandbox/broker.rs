@@ -19,6 +19,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt as _};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use rustix::event::PollFlags;
@@ -29,14 +30,15 @@ use rustix::fs::{
 use rustix::io::Errno;
 use rustix::path::DecInt;
 
-use super::denied::Denied;
+use super::denied::{Denied, shown};
 use super::intercept::Interceptor;
 use super::intercept::call::decode as network;
-use super::opens::Opens;
+use super::opens::{Opens, Places};
 use super::raw_string::RawString;
+use super::supervisor_table::SupervisorLine;
 use super::sys::seccomp::{Notification, let_go_on, receive, respond, still_valid};
 use crate::hide::Hide;
-use crate::limits::{MAX_DENIED, MAX_DENIED_PATH_BYTES, MAX_XATTR_NAME_BYTES, MAX_XATTR_VALUE_BYTES};
+use crate::limits::{MAX_DENIED, MAX_XATTR_NAME_BYTES, MAX_XATTR_VALUE_BYTES};
 pub use call::{Call, Change, Object, Read, Times, decode};
 use caller::links;
 pub use caller::{Caller, link};
@@ -72,7 +74,7 @@ pub struct Broker {
     readable: Vec<PathBuf>,
     denied: Vec<Denied>,
     interceptor: Option<Interceptor>,
-    /// Who opens in the command's place.
+    /// Who links, renames and opens in the command's place.
     opens: Option<Opens>,
     /// Whether mounts decide what may be changed, and it only sees to what they cannot.
     is_in_view: bool,
@@ -109,13 +111,24 @@ impl Broker {
     }
 
     /// A broker for a command in a root of its own.
-    pub fn in_view(listener: OwnedFd, hide: Option<Arc<Hide>>) -> Self {
+    pub fn in_view(
+        listener: OwnedFd,
+        hide: Option<Arc<Hide>>,
+        places: Places,
+        line: Option<Rc<SupervisorLine>>,
+    ) -> Self {
         let everywhere = || vec![PathBuf::from("/")];
         Self {
             is_in_view: true,
-            opens: hide.map(Opens::new),
+            opens: Some(Opens::new(hide, places, line)),
             ..Self::new(listener, everywhere(), Vec::new(), everywhere())
         }
+    }
+
+    /// The same with links and renames that it makes in the command's place.
+    pub fn naming(self, places: Places) -> Self {
+        let opens = Opens::new(None, places.within(self.writable.clone()), None);
+        Self { opens: Some(opens), ..self }
     }
 
     /// The same with somebody who serves the calls over the network.
@@ -161,6 +174,8 @@ impl Broker {
 
     /// The command is over.
     pub fn end(&mut self) {
+        let kept: Vec<Denied> = self.opens.iter().flat_map(Opens::kept).collect();
+        kept.into_iter().for_each(|denied| self.record(denied));
         if let Some(interceptor) = &mut self.interceptor {
             interceptor.end();
         }
@@ -183,8 +198,8 @@ impl Broker {
         if let Some(opens) = &mut self.opens
             && let Some(served) = opens.serve(&self.listener, &asked)
         {
-            for place in opens.take_refused() {
-                self.record(Denied::Hidden(shown(place)));
+            for denied in opens.take_refused() {
+                self.record(denied);
             }
             return served.or_else(gone);
         }
@@ -223,6 +238,11 @@ impl Broker {
     /// What was refused because of where it lies, and whether a network was asked for: each thing once, the first ones.
     pub fn denied(&self) -> &[Denied] {
         &self.denied
+    }
+
+    /// Returns true if the removal of a protected path was not left to the kernel.
+    pub fn has_answered(&self, place: &Path) -> bool {
+        self.opens.as_ref().is_some_and(|opens| opens.has_answered(place))
     }
 
     /// What was refused because it is hidden; it is told once.
@@ -266,13 +286,6 @@ impl Broker {
         };
         holds(place, without_names, kind, |place| below(&self.writable, place) > below(&self.read_only, place))
     }
-}
-
-/// A path as it is told.
-fn shown(path: PathBuf) -> RawString {
-    let mut path = path.into_os_string().into_vec();
-    path.truncate(MAX_DENIED_PATH_BYTES);
-    RawString::from(OsStr::from_bytes(&path))
 }
 
 /// Whether what the kernel calls `place` (proc(5), `/proc/PID/fd`) is a path that is `allowed`, or nothing with a path. A

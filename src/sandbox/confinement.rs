@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,6 +19,7 @@ use super::journaling::{Journal, SkipsOf};
 use super::kill_scope::{FirstProcess, KillScope, SignalScope};
 use super::memory_watch::kernel_kills;
 use super::monitor::{Bare, InView, Monitor, OnSystem};
+use super::opens::{self, Places};
 use super::plan::{Extent, Network, Place, Plan, Tier};
 use super::program::Start;
 use super::protected_paths::{Guarded, Watcher};
@@ -53,7 +55,7 @@ pub struct Confinement {
     /// Holds the protected paths to what they were, in [`Tier::Namespaces`].
     watcher: Option<Watcher>,
     protected: Vec<PathBuf>,
-    /// Allowed directories below read-write ones. They are mounted there already, but what lies above them could be moved.
+    /// Allowed directories below read-write ones, which are mounted there. No directory above them moves.
     enclosed: Vec<Guarded>,
     /// Files that are read-only as far as they are there when a command starts.
     pinned: Vec<Guarded>,
@@ -74,6 +76,8 @@ pub struct Confinement {
     journal: Option<Journal>,
     /// What is hidden by patterns.
     hide: Option<Arc<Hide>>,
+    /// What supervisors lock while they link and rename.
+    places_lock: OwnedFd,
     hello: Hello,
 }
 
@@ -225,6 +229,7 @@ impl Confinement {
             readable,
             journal,
             hide,
+            places_lock: opens::lock_file().step("memfd_create")?,
             hello,
         })
     }
@@ -270,9 +275,12 @@ impl Confinement {
         }
         self.watch_over();
         for supervisor in of_more.into_iter().filter_map(|index| supervisors.get(index)) {
-            self.supervisors.hear(*supervisor, |since| {
+            let wanted = self.supervisors.hear(*supervisor, |since| {
                 self.watcher.as_ref().map(|it| it.appeared_since(since)).unwrap_or_default()
             });
+            if let (Some(path), Some(watcher)) = (wanted, &mut self.watcher) {
+                self.supervisors.removed(*supervisor, watcher.remove(path.as_path()));
+            }
         }
         Ok(ready)
     }
@@ -387,6 +395,7 @@ impl Confinement {
     /// The life of the copy.
     pub fn live(mut self, copied: Copied) -> ! {
         let Copied { line, group } = copied;
+        let line = Rc::new(line);
         // Nobody below may keep the launcher's end of a line open, nor what it watches with.
         drop(std::mem::take(&mut self.supervisors));
         let writable = self.watcher.take().map(Watcher::into_writable).unwrap_or_default();
@@ -402,7 +411,9 @@ impl Confinement {
         let entered = settled.and_then(|()| self.guard(&request.guard));
         let dry_run = entered.and_then(|()| request.is_dry_run.then(|| self.run_dry(&mut request.dir)).transpose());
         let entered = dry_run.and_then(|dry_run| {
-            let entered = self.enter(&places, refused, channel, bundle, &request)?;
+            // A dry run removes nothing.
+            let removes = dry_run.is_none().then(|| Rc::clone(&line));
+            let entered = self.enter((&places, removes), refused, channel, bundle, &request)?;
             Ok((dry_run, entered))
         });
         match entered {
@@ -496,10 +507,19 @@ impl Confinement {
         common.map(|root| root.place.path.as_path()).try_for_each(|common| common_git::hold(common, &places))
     }
 
+    /// What links and renames of a command must spare; `held` are the protected paths that it has to hold.
+    fn spared(&self, held: &[Guarded]) -> Result<Places, Fault> {
+        let linked = self.plan.roots.iter().filter(|root| matches!(root.extent, Extent::OfGit | Extent::CommonOfGit));
+        let linked = linked.map(|root| root.place.path.as_path());
+        let fixed = held.iter().chain(&self.enclosed).map(Guarded::path);
+        let places = Places::new(self.protected.iter().map(PathBuf::as_path), linked, fixed);
+        Ok(places.locking(self.places_lock.try_clone().step("dup")?))
+    }
+
     /// What a supervisor does before it starts the program.
     fn enter(
         &self,
-        places: &[Guarded],
+        (places, line): (&[Guarded], Option<Rc<SupervisorLine>>),
         refused: Option<u64>,
         channel: Option<Intercepted>,
         bundle: Option<OwnedFd>,
@@ -516,7 +536,6 @@ impl Confinement {
                 let first = FirstProcess::check()
                     .ok_or_else(|| Fault::because("pid namespace", "this process is not the first of one"))?;
                 hidden_paths::cover_again(&self.hidden)?;
-                self.enclosed.iter().try_for_each(Guarded::nail)?;
                 Guarded::hold(places.iter())?;
                 self.hold_common_git()?;
                 if let Some(bundle) = bundle {
@@ -527,7 +546,8 @@ impl Confinement {
                     namespaces::enter_own_loopback()?;
                 }
                 let (interceptor, proxy_socket) = self.intercept(channel)?;
-                let monitor = InView::new(self.counters.as_ref(), refused, interceptor, journal, self.hide.clone());
+                let naming = (self.hide.clone(), self.spared(places)?, line);
+                let monitor = InView::new(self.counters.as_ref(), refused, interceptor, journal, naming);
                 Ok((KillScope::PidNamespace(first), Box::new(monitor), proxy_socket))
             }
             Tier::Landlock => {
@@ -537,7 +557,8 @@ impl Confinement {
                 let protected = self.protected.clone();
                 let (interceptor, proxy_socket) = self.intercept(channel)?;
                 let (writable, readable) = (self.writable.clone(), self.readable.clone());
-                let monitor = OnSystem::new(writable, protected, readable, interceptor, journal);
+                let spared = self.spared(places)?;
+                let monitor = OnSystem::new(writable, protected, readable, spared, interceptor, journal);
                 Ok((KillScope::Scope(scope), Box::new(monitor), proxy_socket))
             }
         }

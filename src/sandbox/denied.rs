@@ -1,12 +1,15 @@
 //! What the walls refused to a command, and how that is told.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fmt;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
 use super::raw_string::RawString;
+use crate::limits::MAX_DENIED_PATH_BYTES;
 
 /// Something that the walls are known to have refused to a command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,6 +23,12 @@ pub enum Denied {
     MoreBlocked(u64),
     /// It wanted to open, link or move what is hidden by a pattern, or to move what holds that.
     Hidden(RawString),
+    /// It wanted to make a symlink there, or to move one there, and that is in a git directory.
+    GitLink(RawString),
+    /// It wanted to move this directory, and a protected path lies below it.
+    Move(RawString),
+    /// It removed this protected path, but not the repository that it is of, so it was kept.
+    Kept(RawString),
     /// It wanted to change this, and its mount there is read-only.
     ReadOnly(RawString),
     /// It wanted to change mode, owner, times or attributes of something that it may not change (path as the command
@@ -41,6 +50,13 @@ pub enum Denied {
     Repeated,
     /// Protected paths could not be watched any more, for this reason, and it was ended.
     Unwatched(RawString),
+}
+
+/// A path as it is told.
+pub fn shown(path: PathBuf) -> RawString {
+    let mut path = path.into_os_string().into_vec();
+    path.truncate(MAX_DENIED_PATH_BYTES);
+    RawString::from(OsStr::from_bytes(&path))
 }
 
 impl Denied {

@@ -1,7 +1,9 @@
 //! What a supervisor does for its command while the command runs, in each of the three ways to hold it.
 
+use std::mem;
 use std::os::fd::{BorrowedFd, OwnedFd};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use rustix::event::PollFlags;
@@ -10,6 +12,7 @@ use super::broker::Broker;
 use super::denied::Denied;
 use super::intercept::Interceptor;
 use super::journaling::CommandJournal;
+use super::opens::Places;
 use super::raw_string::RawString;
 use super::route_counters::RouteCounters;
 use super::supervisor_table::SupervisorLine;
@@ -123,7 +126,10 @@ impl<'a> Served<'a> {
     }
 
     fn take_read_only(&mut self) -> Vec<Denied> {
-        self.journal.as_mut().map(CommandJournal::take_read_only).unwrap_or_default()
+        let mut denied = self.journal.as_mut().map(CommandJournal::take_read_only).unwrap_or_default();
+        let has_answered = |path: &Path| self.broker.as_ref().is_some_and(|broker| broker.has_answered(path));
+        denied.retain(|denied| !matches!(denied, Denied::ReadOnly(path) if has_answered(path.as_path())));
+        denied
     }
 
     fn end_entry(&mut self, next: &str) -> Option<Changed> {
@@ -153,6 +159,8 @@ pub struct InView<'a> {
     refused: Option<(&'a RouteCounters, u64)>,
     broker: Served<'a>,
     hide: Option<Arc<Hide>>,
+    places: Places,
+    line: Option<Rc<SupervisorLine>>,
 }
 
 impl<'a> InView<'a> {
@@ -162,10 +170,10 @@ impl<'a> InView<'a> {
         before: Option<u64>,
         interceptor: Option<Interceptor>,
         journal: Option<CommandJournal<'a>>,
-        hide: Option<Arc<Hide>>,
+        (hide, places, line): (Option<Arc<Hide>>, Places, Option<Rc<SupervisorLine>>),
     ) -> Self {
         let refused = counters.and_then(|counters| Some((counters, before.or_else(|| counters.refused())?)));
-        Self { refused, broker: Served::new(interceptor, journal), hide }
+        Self { refused, broker: Served::new(interceptor, journal), hide, places, line }
     }
 }
 
@@ -179,7 +187,12 @@ impl Monitor for InView<'_> {
     }
 
     fn take(&mut self, from_program: OwnedFd) {
-        self.broker.begin(Broker::in_view(from_program, self.hide.clone()));
+        self.broker.begin(Broker::in_view(
+            from_program,
+            self.hide.clone(),
+            mem::take(&mut self.places),
+            self.line.clone(),
+        ));
     }
 
     fn has_to_look(&self) -> bool {
@@ -221,6 +234,7 @@ pub struct OnSystem<'a> {
     writable: Vec<PathBuf>,
     protected: Vec<PathBuf>,
     readable: Vec<PathBuf>,
+    places: Places,
 }
 
 impl<'a> OnSystem<'a> {
@@ -229,10 +243,11 @@ impl<'a> OnSystem<'a> {
         writable: Vec<PathBuf>,
         protected: Vec<PathBuf>,
         readable: Vec<PathBuf>,
+        places: Places,
         interceptor: Option<Interceptor>,
         journal: Option<CommandJournal<'a>>,
     ) -> Self {
-        Self { broker: Served::new(interceptor, journal), writable, protected, readable }
+        Self { broker: Served::new(interceptor, journal), writable, protected, readable, places }
     }
 }
 
@@ -247,7 +262,8 @@ impl Monitor for OnSystem<'_> {
 
     fn take(&mut self, from_program: OwnedFd) {
         let (writable, protected, readable) = (self.writable.clone(), self.protected.clone(), self.readable.clone());
-        self.broker.begin(Broker::new(from_program, writable, protected, readable));
+        let broker = Broker::new(from_program, writable, protected, readable);
+        self.broker.begin(broker.naming(mem::take(&mut self.places)));
     }
 
     fn has_to_look(&self) -> bool {

@@ -7,7 +7,7 @@
 #![expect(clippy::disallowed_methods, reason = "looks at the protected paths as commands see them")]
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::ffi::{OsStr, OsString};
+use std::ffi::{CString, OsStr, OsString};
 use std::mem::{self, MaybeUninit};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -16,20 +16,22 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 use rustix::fs::{
-    Access, AtFlags, Dir, FileType, Mode, OFlags, RenameFlags, accessat, chmodat, fstat, open, openat, readlinkat,
-    renameat, renameat_with, statat,
+    Access, AtFlags, Dir, FileType, Mode, OFlags, RenameFlags, ResolveFlags, accessat, chmodat, fstat, open, openat,
+    openat2, readlinkat, renameat, renameat_with, statat, unlinkat,
 };
 use rustix::io::Errno;
 use rustix::rand::{GetRandomFlags, getrandom};
 
 use super::denied::Denied;
 use super::fault::{Fault, Step};
-use super::mount::{self, Unattached};
+use super::mount::Unattached;
 use super::raw_string::RawString;
 use crate::limits::{
     MAX_DENIED, MAX_DENIED_PATH_BYTES, MAX_LINKS_ON_THE_WAY, MAX_SAMPLE_HOOKS, MAX_SET_ASIDE, SET_ASIDE_WINDOW_MS,
     WATCH_BUFFER_BYTES,
 };
+use crate::removal;
+use crate::sinks::{DOT_GIT, PROTECTED_IN_REPOSITORIES};
 
 const DIRECTORY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
@@ -61,8 +63,10 @@ impl Guarded {
         &self.root
     }
 
-    /// Makes what is at these paths read-only in the mount namespace of this process, and nails the directories above them to
-    /// their places. Of neighbours the directory is looked for once.
+    /// Makes what is at these paths read-only in the mount namespace of this process. Of neighbours the directory is looked for once.
+    ///
+    /// The mount moves with the file or directory. The supervisor moves no directory above it (`opens`), so that the next command finds it
+    /// in its place.
     pub fn hold<'a>(all: impl Iterator<Item = &'a Self>) -> Result<(), Fault> {
         let (mut last, mut copies) = (None, Vec::new());
         let attach = |copies: &mut Vec<Unattached>| {
@@ -71,7 +75,7 @@ impl Guarded {
         for guarded in all {
             let above = (guarded.root(), guarded.path().parent());
             if last.as_ref().is_none_or(|(known, _)| *known != above) {
-                last = Some((above, descend(guarded)?));
+                last = Some((above, descend(guarded)));
             }
             if let Some(((_, Some(dir)), name)) = last.as_ref().zip(guarded.path().file_name()) {
                 let found = Unattached::of(dir, name).or_else(|error| {
@@ -84,11 +88,6 @@ impl Guarded {
             }
         }
         attach(&mut copies)
-    }
-
-    /// Nails the directories above to their places.
-    pub fn nail(&self) -> Result<(), Fault> {
-        descend(self).map(drop)
     }
 }
 
@@ -228,6 +227,42 @@ impl Watcher {
             }));
         }
         (first..self.paths.len()).try_for_each(|index| self.note(index))
+    }
+
+    /// Removes a directory of which a command has left nothing but protected paths of a repository. They stay protected.
+    pub fn remove(&mut self, path: &Path) -> Result<(), Errno> {
+        let guarded = self.guarded(path).filter(|guarded| !guarded.is_root()).ok_or(Errno::BUSY)?;
+        let below = path.strip_prefix(guarded.root()).map_err(|_| Errno::BUSY)?;
+        let (Some(above), Some(name)) = (below.parent(), path.file_name()) else { return Err(Errno::BUSY) };
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
+        let root = open(guarded.root(), DIRECTORY, Mode::empty())?;
+        let above = openat2(&root, Path::new(".").join(above), DIRECTORY, Mode::empty(), resolve)?;
+        let listed = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let dir = openat(&above, name, listed, Mode::empty())?;
+        let mut parts = Vec::new();
+        for entry in Dir::read_from(&dir)? {
+            let part = OsStr::from_bytes(entry?.file_name().to_bytes()).to_owned();
+            if part == "." || part == ".." {
+                continue;
+            }
+            if part != DOT_GIT && PROTECTED_IN_REPOSITORIES.iter().all(|known| part != *known) {
+                return Err(Errno::NOTEMPTY);
+            }
+            parts.push(part);
+        }
+        // Nothing takes their places: what is not watched yet is from here on.
+        let paths: Vec<PathBuf> = parts.iter().map(|part| path.join(part)).collect();
+        self.guard(paths.iter().map(PathBuf::as_path)).map_err(|_| Errno::BUSY)?;
+        for part in &parts {
+            match unlinkat(&dir, part, AtFlags::empty()) {
+                Err(Errno::ISDIR | Errno::PERM) => {
+                    let part = CString::new(part.as_bytes()).map_err(|_| Errno::INVAL)?;
+                    removal::remove(&dir, &part, None);
+                }
+                removed => removed?,
+            }
+        }
+        unlinkat(&above, name, AtFlags::REMOVEDIR)
     }
 
     pub fn into_writable(self) -> Vec<PathBuf> {
@@ -481,29 +516,14 @@ fn may_change(dir: &OwnedFd) -> bool {
     is_own || accessat(dir, ".", Access::WRITE_OK, AtFlags::empty()).is_ok()
 }
 
-/// The directory of a path; `None` if there is no such directory.
-///
-/// A command could move away a directory above the path, and the path with it, so that the next command would find nothing
-/// to make read-only. What something is mounted on cannot be moved, so each of those directories is mounted on itself. Step
-/// by step, because other commands may be moving things about now: what is mounted on is what was looked at.
-fn descend(guarded: &Guarded) -> Result<Option<OwnedFd>, Fault> {
+/// The directory of a path; `None` if there is no such directory. A link on the way has a place of its own ([`Watcher::places`]).
+fn descend(guarded: &Guarded) -> Option<OwnedFd> {
     let above = guarded.path().parent().and_then(|parent| parent.strip_prefix(guarded.root()).ok());
-    let Ok(mut dir) = open(guarded.root(), DIRECTORY, Mode::empty()) else { return Ok(None) };
+    let mut dir = open(guarded.root(), DIRECTORY, Mode::empty()).ok()?;
     for part in above.unwrap_or(Path::new("")) {
-        dir = match openat(&dir, part, DIRECTORY | OFlags::NOFOLLOW, Mode::empty()) {
-            Ok(below) => match mount::nail(&dir, below)? {
-                Some(nailed) => nailed,
-                None => return Ok(None),
-            },
-            // A link has a place of its own (`Watcher::places`).
-            Err(Errno::NOTDIR | Errno::LOOP) => match openat(&dir, part, DIRECTORY, Mode::empty()) {
-                Ok(below) => below,
-                Err(_) => return Ok(None),
-            },
-            Err(_) => return Ok(None),
-        };
+        dir = openat(&dir, part, DIRECTORY, Mode::empty()).ok()?;
     }
-    Ok(Some(dir))
+    Some(dir)
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{SigSet, Signal};
@@ -55,7 +56,7 @@ pub struct Supervisor<'a> {
     /// Who makes connections for the server, where nothing of the command's is intercepted.
     pub proxy_socket: Option<ProxySocket>,
     /// To the launcher, where it watches the protected paths.
-    pub line: Option<SupervisorLine>,
+    pub line: Option<Rc<SupervisorLine>>,
     /// What the kernel counts its memory in. Without one its memory is watched, if it is limited.
     pub group: Option<Group>,
     /// As many processes the kernel had ended for want of memory before.
@@ -127,7 +128,7 @@ impl Supervisor<'_> {
         if let Some(dry_run) = self.dry_run.take() {
             send_event(&self.server, &Event::WouldChange, Some(dry_run.report()?.as_fd())).step("tell the server")?;
         }
-        let denied = self.monitor.close(exit != Exit::Code(0), self.line.as_ref());
+        let denied = self.monitor.close(exit != Exit::Code(0), self.line.as_deref());
         // Who was ended has not left anybody behind on purpose.
         let left = if life.over.is_some() { 0 } else { left };
         // One packet holds them.
@@ -153,7 +154,7 @@ impl Supervisor<'_> {
                     rest,
                     life.birth.as_ref().map(AsFd::as_fd),
                     self.proxy_socket.as_ref().map(AsFd::as_fd),
-                    self.line.as_ref().filter(|_| life.over.is_none()).map(AsFd::as_fd),
+                    self.line.as_deref().filter(|_| life.over.is_none()).map(AsFd::as_fd),
                 ];
                 let pause = watch.as_ref().map(|_| MEMORY_WATCH_MS);
                 let look = self.monitor.has_to_look().then_some(INTERCEPTED_LOOK_MS);
@@ -217,7 +218,10 @@ impl Supervisor<'_> {
                 self.monitor.serve([states[2], states[3]]);
             }
             reporter.answer(self.server.as_fd(), life.exit.is_none().then_some(life.program));
-            if ordered && let Some(line) = &self.line {
+            if life.over.is_none()
+                && let Some(line) = &self.line
+                && (ordered || line.has_to_end())
+            {
                 life.over = Some(line.hear());
                 self.kill_scope.signal(Signal::SIGKILL);
             }

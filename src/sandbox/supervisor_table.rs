@@ -1,10 +1,13 @@
 //! Which commands run, and the line that each of their supervisors has to the launcher: where it is told its command, says
 //! that this is over, hears what was seen meanwhile, and is told to end it.
 
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
 use std::time::Duration;
 
+use rustix::io::Errno;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType, socketpair};
 use serde::{Deserialize, Serialize};
@@ -33,7 +36,13 @@ enum Word {
     /// The command has to end.
     End(Denied),
     Over(Account),
+    /// A directory was removed, or this number of errno(3) says why not.
+    Removed(Option<i32>),
 }
+
+/// First byte of what a supervisor says: its command is over, or a path follows that is to be removed.
+const OVER: u8 = b'x';
+const REMOVE: u8 = b'r';
 
 /// What is known of a command that is over.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,7 +56,11 @@ pub struct Account {
 
 /// A supervisor's end of its line.
 #[derive(Debug)]
-pub struct SupervisorLine(OwnedFd);
+pub struct SupervisorLine {
+    socket: OwnedFd,
+    /// Why the command has to end, if the launcher said so before it was listened for.
+    end: RefCell<Option<Denied>>,
+}
 
 impl SupervisorLine {
     /// Both ends; the second one is the launcher's.
@@ -57,22 +70,22 @@ impl SupervisorLine {
         // Somebody may have stopped the supervisor, and the launcher has others to see to.
         let most = Some(Duration::from_millis(SUPERVISOR_SEND_MS));
         set_socket_timeout(&there, Timeout::Send, most).step("SO_SNDTIMEO")?;
-        Ok((Self(here), there))
+        Ok((Self { socket: here, end: RefCell::new(None) }, there))
     }
 
     /// Waits for the command, and what comes with it. `None` if there will be none.
     pub fn order(&self) -> Option<(Order, Vec<OwnedFd>)> {
-        receive(&self.0).ok().flatten()
+        receive(&self.socket).ok().flatten()
     }
 
     /// Nothing of the command is left. What is known of it: nothing, if the launcher has gone.
     pub fn over(&self) -> Account {
-        let _ = rustix::net::send(&self.0, b"x", SendFlags::NOSIGNAL);
+        let _ = rustix::net::send(&self.socket, &[OVER], SendFlags::NOSIGNAL);
         loop {
-            match receive(&self.0) {
+            match receive(&self.socket) {
                 Ok(Some((Word::Over(account), _))) => return account,
                 // It had ended before it was to.
-                Ok(Some((Word::End(_), _))) => {}
+                Ok(Some((Word::End(_) | Word::Removed(_), _))) => {}
                 Ok(None) | Err(_) => return Account::default(),
             }
         }
@@ -80,9 +93,35 @@ impl SupervisorLine {
 
     /// Why the command has to end.
     pub fn hear(&self) -> Denied {
-        match receive(&self.0) {
+        if let Some(why) = self.end.take() {
+            return why;
+        }
+        match receive(&self.socket) {
             Ok(Some((Word::End(why), _))) => why,
             Ok(_) | Err(_) => Denied::Unwatched("the launcher of commands has ended".into()),
+        }
+    }
+}
+
+impl SupervisorLine {
+    /// Returns true if [`SupervisorLine::hear`] has something to say, although nothing more came.
+    pub fn has_to_end(&self) -> bool {
+        self.end.borrow().is_some()
+    }
+
+    /// Has the launcher remove a directory in which nothing but protected paths of a repository is left.
+    pub fn remove(&self, path: &Path) -> Result<(), Errno> {
+        rustix::net::send(&self.socket, &[REMOVE], SendFlags::NOSIGNAL)?;
+        let lost = |_| Errno::IO;
+        send(&self.socket, &RawString::from(path), &[]).map_err(lost)?;
+        loop {
+            match receive(&self.socket).map_err(lost)? {
+                Some((Word::Removed(None), _)) => return Ok(()),
+                Some((Word::Removed(Some(number)), _)) => return Err(Errno::from_raw_os_error(number)),
+                Some((Word::End(why), _)) => _ = self.end.replace(Some(why)),
+                Some((Word::Over(_), _)) => {}
+                None => return Err(Errno::IO),
+            }
         }
     }
 }
@@ -90,7 +129,7 @@ impl SupervisorLine {
 /// Readable when [`SupervisorLine::hear`] has something to say.
 impl AsFd for SupervisorLine {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
+        self.socket.as_fd()
     }
 }
 
@@ -133,17 +172,37 @@ impl SupervisorTable {
         self.running.iter().filter_map(|(supervisor, entry)| Some((*supervisor, entry.line.as_ref()?.as_fd()))).unzip()
     }
 
-    /// Hears a supervisor. If its command is over it is told what was seen, and the command runs no more; else it has gone,
-    /// and the command may not be at its end yet.
-    pub fn hear(&mut self, supervisor: i32, appeared_since: impl FnOnce(u64) -> Vec<RawString>) {
-        let Some(entry) = self.running.get_mut(&supervisor) else { return };
-        let Some(line) = entry.line.take() else { return };
-        if let Ok(1) = rustix::io::read(&line, &mut [0; 1]) {
-            let was_alone = entry.began_alone && entry.number == Some(self.begun);
-            let account = Account { was_alone, appeared: appeared_since(entry.appearances) };
-            self.running.remove(&supervisor);
+    /// Hears a supervisor. If its command is over it is told what was seen, and the command runs no more. If it wants a directory removed,
+    /// that is returned, and it waits for [`SupervisorTable::removed`]. Else it has gone, and the command may not be at its end yet.
+    pub fn hear(&mut self, supervisor: i32, appeared_since: impl FnOnce(u64) -> Vec<RawString>) -> Option<RawString> {
+        let entry = self.running.get_mut(&supervisor)?;
+        let line = entry.line.take()?;
+        let mut word = [0; 1];
+        match rustix::io::read(&line, &mut word) {
+            Ok(1) if word[0] == REMOVE => {
+                // The rest comes at once.
+                rustix::io::ioctl_fionbio(&line, false).ok()?;
+                let (path, _) = receive(&line).ok()??;
+                entry.line = Some(line);
+                Some(path)
+            }
+            Ok(1) => {
+                let was_alone = entry.began_alone && entry.number == Some(self.begun);
+                let account = Account { was_alone, appeared: appeared_since(entry.appearances) };
+                self.running.remove(&supervisor);
+                // It fails only where nobody hears it.
+                let _ = send(&line, &Word::Over(account), &[]);
+                None
+            }
+            _ => None,
+        }
+    }
+
+    /// Tells a supervisor how a removal went.
+    pub fn removed(&self, supervisor: i32, result: Result<(), Errno>) {
+        if let Some(line) = self.running.get(&supervisor).and_then(|entry| entry.line.as_ref()) {
             // It fails only where nobody hears it.
-            let _ = send(&line, &Word::Over(account), &[]);
+            let _ = send(line, &Word::Removed(result.err().map(Errno::raw_os_error)), &[]);
         }
     }
 
@@ -174,7 +233,7 @@ mod tests {
 
     /// Whether it was alone.
     fn end(supervisors: &mut SupervisorTable, supervisor: i32, line: &SupervisorLine) -> bool {
-        rustix::io::write(&line.0, b"x").unwrap();
+        rustix::io::write(&line.socket, &[OVER]).unwrap();
         supervisors.hear(supervisor, |since| vec![since.to_string().as_str().into()]);
         let account = line.over();
         assert_eq!(account.appeared, [supervisor.to_string().as_str().into()]);
@@ -194,6 +253,24 @@ mod tests {
         assert_eq!([end(&mut supervisors, 11, &fifth), end(&mut supervisors, 10, &fourth)], [false, false]);
         let sixth = begin(&mut supervisors, 13, false);
         assert!(end(&mut supervisors, 13, &sixth) && !end(&mut supervisors, 9, &resident) && supervisors.is_empty());
+    }
+
+    #[test]
+    fn removal_is_answered_while_command_has_to_end() {
+        let mut supervisors = SupervisorTable::default();
+        let line = begin(&mut supervisors, 10, false);
+        supervisors.end_all(&Denied::Repeated);
+        let asks = std::thread::spawn(move || (line.remove(Path::new("/w/lib/.git")), line));
+        let socket = supervisors.lines().1[0].try_clone_to_owned().unwrap();
+        let wait = rustix::event::Timespec { tv_sec: 30, tv_nsec: 0 };
+        let mut readable = [rustix::event::PollFd::new(&socket, rustix::event::PollFlags::IN)];
+        assert_eq!(rustix::event::poll(&mut readable, Some(&wait)), Ok(1));
+        assert_eq!(supervisors.hear(10, |_| Vec::new()), Some("/w/lib/.git".into()));
+        supervisors.removed(10, Err(Errno::NOTEMPTY));
+        let (removed, line) = asks.join().unwrap();
+        assert_eq!((removed, line.has_to_end()), (Err(Errno::NOTEMPTY), true));
+        assert_eq!((line.hear(), line.has_to_end()), (Denied::Repeated, false));
+        assert!(end(&mut supervisors, 10, &line));
     }
 
     #[test]

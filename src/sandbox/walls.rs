@@ -25,8 +25,10 @@ pub struct Walls {
     ruleset: Option<Ruleset>,
     /// For the supervisor, where it is bounded too.
     outer: Option<Ruleset>,
-    /// For one that opens in its command's place, else empty: the command's own, and the store of the journal.
+    /// For one that links and renames in its command's place, in the view: the command's own, and the store of the journal.
     rules_of_supervisor: Vec<Rule>,
+    /// Whether the supervisor opens in the command's place.
+    opens: bool,
     filter: Program,
     /// Instead, where calls over the network are intercepted.
     intercepting: Program,
@@ -80,7 +82,7 @@ impl Walls {
         let entered = abi.map(|_| ruleset(&rules, options)).transpose()?;
         let store = store.map(|store| store.try_clone_to_owned().step("dup")).transpose()?;
         rules.extend(store.map(|store| (store, Right::Write)));
-        let rules_of_supervisor = if plan.hide.is_some() { rules } else { Vec::new() };
+        let rules_of_supervisor = if entered.is_some() { rules } else { Vec::new() };
         let unix = (scopes || !host) && !is_dry_run;
         let opened = plan.hide.is_some();
         let rules = Rules { sockets: Sockets::Inet, unix, supervised: false, intercepted: false, journaled, opened };
@@ -89,7 +91,7 @@ impl Walls {
         let intercepting = seccomp::filter(Rules { intercepted: true, sockets, ..rules });
         let (ruleset, filter) = (entered, seccomp::filter(rules));
         let (outer, readable) = (None, Vec::new());
-        Ok(Self { ruleset, outer, rules_of_supervisor, filter, intercepting, options, readable })
+        Ok(Self { ruleset, outer, rules_of_supervisor, opens: opened, filter, intercepting, options, readable })
     }
 
     /// For programs on the system's own root.
@@ -131,7 +133,7 @@ impl Walls {
         let asked = if host { Sockets::Asked } else { sockets };
         let intercepting = seccomp::filter(Rules { intercepted: true, sockets: asked, ..rules });
         let (filter, rules_of_supervisor) = (seccomp::filter(rules), Vec::new());
-        Ok(Self { ruleset, outer, rules_of_supervisor, filter, intercepting, options, readable })
+        Ok(Self { ruleset, outer, rules_of_supervisor, opens: false, filter, intercepting, options, readable })
     }
 
     /// The true paths of what programs may read on the system's own root, itself or below it; for the broker.
@@ -144,18 +146,18 @@ impl Walls {
         self.ruleset.as_ref().map(|_| self.options.abi)
     }
 
-    /// Puts a supervisor that opens in its command's place into a domain of the command's rules, and of what it needs itself: the store of
+    /// Puts a supervisor that acts in its command's place into a domain of the command's rules, and of what it needs itself: the store of
     /// the journal, and what a program sets of its own in /proc before it executes. The command's domain will lie in it, so that it
     /// may look at the command. Whether its command's opens are made by it.
     pub fn hold_supervisor(&self) -> Result<bool, Fault> {
         if self.rules_of_supervisor.is_empty() {
-            return Ok(false);
+            return Ok(self.opens);
         }
         let own = (mount::open_path(Path::new("/proc"))?, Right::WriteFiles);
         let rules = self.rules_of_supervisor.iter().chain([&own]).map(|(object, right)| (object.as_fd(), *right));
         let ruleset = landlock::ruleset(&rules.collect::<Vec<_>>(), self.options);
         let ruleset = ruleset.map_err(|error| Fault::because("Landlock", &error.to_string()))?;
-        ruleset.restrict().step("enter the Landlock domain").map(|()| true)
+        ruleset.restrict().step("enter the Landlock domain").map(|()| self.opens)
     }
 
     /// Puts a supervisor into a domain that its command's will lie in: signals of neither leave it. One that intercepts

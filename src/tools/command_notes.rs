@@ -73,6 +73,19 @@ impl Notes {
                      path (--unprotect)",
                     show_path(path.as_path())
                 )),
+                Denied::GitLink(path) => self.add(format_args!(
+                    "commands cannot make or move a symlink to `{}`: git would write through it; below `.git` there are none",
+                    show_path(path.as_path())
+                )),
+                Denied::Move(path) => self.add(format_args!(
+                    "commands cannot move `{}`: a protected path lies below it, and nothing was moved; the operator can free it \
+                     (--unprotect)",
+                    show_path(path.as_path())
+                )),
+                Denied::Kept(path) => self.add(format_args!(
+                    "`{}` is protected and still there: it goes only with its whole repository",
+                    show_path(path.as_path())
+                )),
                 Denied::Hidden(path) => self.add(format_args!("{}", hidden_note(path.as_path()))),
                 Denied::Memory => self.add(format_args!(
                     "ended because its processes together held more memory than a command may; only the operator can \

@@ -12,6 +12,7 @@ mod downloads;
 mod endings;
 mod everyday;
 mod floods;
+mod git_directories;
 mod grounds;
 mod handed_over;
 mod linked_git;

@@ -3,13 +3,14 @@
 use super::attempt::{Attempt, Control};
 use super::{
     controls, escalation, files, ipc, kernel, metadata, namespaces, network, process_settings, processes, readonly,
-    signals, terminal,
+    repositories, signals, terminal,
 };
 
 /// Every attempt, by what it is after. The last group ends with what would end the battery itself.
 pub const GROUPS: &[(&str, &[Attempt])] = &[
     ("files", files::ATTEMPTS),
     ("read-only", readonly::ATTEMPTS),
+    ("git directories", repositories::ATTEMPTS),
     ("metadata", metadata::ATTEMPTS),
     ("namespaces", namespaces::ATTEMPTS),
     ("processes", processes::ATTEMPTS),

@@ -25,6 +25,7 @@ mod process_settings;
 mod processes;
 mod readonly;
 mod report;
+mod repositories;
 mod signals;
 mod stage;
 mod terminal;

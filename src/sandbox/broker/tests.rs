@@ -19,6 +19,7 @@ use super::super::seccomp::{Rules, Sockets, filter};
 use super::super::sys::seccomp::install_with_listener;
 use super::super::sys::seccomp::tests::change;
 use super::*;
+use crate::limits::MAX_DENIED_PATH_BYTES;
 
 mod together;
 
@@ -46,7 +47,8 @@ fn confined<T: Send>(
             send.send(install_with_listener(&filter(rules)).unwrap()).unwrap();
             act()
         });
-        let mut broker = Broker::new(receive.recv().unwrap(), owned(writable), owned(read_only), owned(readable));
+        let broker = Broker::new(receive.recv().unwrap(), owned(writable), owned(read_only), owned(readable));
+        let mut broker = broker.naming(Places::default());
         loop {
             let mut waiting = [PollFd::new(&broker.listener, PollFlags::IN)];
             let limit = Timespec { tv_sec: 30, tv_nsec: 0 };

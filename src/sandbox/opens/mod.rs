@@ -1,15 +1,20 @@
-//! Opens, links and renames of a command from which something is hidden by patterns ([`crate::hide`]).
+//! Links and renames of a command, and its opens if something is hidden by patterns ([`crate::hide`]).
 //!
 //! The supervisor makes them itself and hands the descriptor over (`SECCOMP_ADDFD_FLAG_SEND`); the kernel never goes on with the caller's
 //! own call, so what another thread changes meanwhile decides nothing. What is opened is looked at as a descriptor: where that is, and
 //! which file. Links and renames are made as well, so that no hidden file gets another name and no directory carries one away. Nor does
 //! anything get a hidden name: what has one was made by the operator, so no command holds it open or has another name for it.
 //!
+//! No symlink appears in a git directory, and no directory above a protected path moves (`places`). Meanwhile no other command of the
+//! server moves anything. A command of another server may: so a place is looked at before and after the change, which is taken back then.
+//!
 //! The supervisor is in the mount namespace of the command, has its user and capabilities, and has entered the rules of its Landlock
 //! domain ([`crate::sandbox::walls::Walls::hold_supervisor`]).
 #![expect(clippy::disallowed_methods, reason = "opens what the command named, in its place")]
 
 mod call;
+mod places;
+mod removal;
 mod waiting;
 mod walk;
 
@@ -17,47 +22,78 @@ use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use libc::{O_ACCMODE, O_CLOEXEC, O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDWR, O_TMPFILE};
 use rustix::fs::{
     AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, Stat, fcntl_setfl, fstat, linkat, major, minor, openat,
-    renameat_with, symlinkat,
+    readlinkat, renameat_with, statat, symlinkat, unlinkat,
 };
 use rustix::io::Errno;
 use rustix::process::umask;
 
-use super::sys::seccomp::{Notification, answer_with, respond, still_valid};
+use super::denied::{Denied, shown};
+use super::raw_string::RawString;
+use super::supervisor_table::SupervisorLine;
+use super::sys::seccomp::{Notification, answer_with, let_go_on, respond, still_valid};
 use crate::hide::Hide;
 use crate::limits::OPEN_RETRIES;
-use call::{Call, Named, are_known, decode};
+pub use call::decode;
+use call::{Call, Named, are_known};
+pub use places::{Places, lock_file};
+use removal::Removals;
 use waiting::Waiting;
 use walk::{Asker, Found, link, place};
 
 /// The device that means the terminal of whoever opens it (tty(4)).
 const OWN_TERMINAL: (u32, u32) = (5, 0);
 
-/// Makes the opens of one command.
+/// Makes the links and renames of one command, and its opens.
 #[derive(Debug)]
 pub struct Opens {
-    hide: Arc<Hide>,
+    /// Without it, the kernel opens.
+    hide: Option<Arc<Hide>>,
+    places: Rc<Places>,
     waiting: Waiting,
+    removals: Removals,
     /// The places that were refused and that nobody has been told of.
-    refused: Vec<PathBuf>,
+    refused: Vec<Denied>,
 }
+
+/// A name in a directory.
+type Spot = (OwnedFd, OsString);
 
 /// What a caller gets.
 enum Given {
     Descriptor(OwnedFd),
     /// That it is done.
     Nothing,
+    /// The kernel carries out the call.
+    Kernel,
     /// Somebody else answers, when it is there.
     Later,
 }
 
 impl Opens {
-    pub fn new(hide: Arc<Hide>) -> Self {
-        Self { hide, waiting: Waiting::default(), refused: Vec::new() }
+    pub fn new(hide: Option<Arc<Hide>>, places: Places, line: Option<Rc<SupervisorLine>>) -> Self {
+        Self {
+            hide,
+            places: Rc::new(places),
+            waiting: Waiting::default(),
+            removals: Removals::new(line),
+            refused: Vec::new(),
+        }
+    }
+
+    /// Returns true if the removal of a protected path was answered here.
+    pub fn has_answered(&self, place: &Path) -> bool {
+        self.removals.has_answered(place)
+    }
+
+    /// What a program removed from a repository that it did not remove as a whole: it is still there.
+    pub fn kept(&self) -> impl Iterator<Item = Denied> {
+        self.removals.kept().map(|place| Denied::Kept(shown(place.to_owned())))
     }
 
     /// Answers a call; `None` if it is none of these.
@@ -65,13 +101,16 @@ impl Opens {
         let call = decode(asked.nr, &asked.args)?;
         let cloexec = matches!(call, Call::Open { flags, .. } if flags & O_CLOEXEC != 0);
         let given = match call {
+            Call::Open { .. } if self.hide.is_none() => return None,
             Call::Open { at, flags, mode } => self.open(listener, asked, (at, flags, mode)),
+            Call::Remove { at, is_dir } => self.remove(listener, asked, at, is_dir),
             Call::Link { from, to, flags } => self.link(listener, asked, (from, to, flags)),
             Call::Rename { from, to, flags } => self.rename(listener, asked, (from, to, flags)),
             Call::Symlink { text, to } => self.symlink(listener, asked, text, to),
         };
         Some(match given {
             Ok(Given::Later) => Ok(()),
+            Ok(Given::Kernel) => let_go_on(listener, asked.id),
             Ok(Given::Nothing) => respond(listener, asked.id, Ok(0)),
             Ok(Given::Descriptor(given)) => match answer_with(listener, asked.id, given.as_fd(), cloexec) {
                 Ok(_) => Ok(()),
@@ -82,8 +121,8 @@ impl Opens {
         })
     }
 
-    /// Places of what was refused since this was asked before, each once.
-    pub fn take_refused(&mut self) -> Vec<PathBuf> {
+    /// What was refused since this was asked before, each once.
+    pub fn take_refused(&mut self) -> Vec<Denied> {
         std::mem::take(&mut self.refused)
     }
 
@@ -117,7 +156,9 @@ impl Opens {
                 Found::Missing(..) if !creates => return Err(Errno::NOENT),
                 Found::Missing(_, _, true) => return Err(Errno::ISDIR),
                 Found::Missing(dir, name, false) => {
-                    self.may_name(&dir, &name, false)?;
+                    let spot = (dir, name);
+                    self.may_name(&spot, false)?;
+                    let (dir, name) = spot;
                     // New: whatever takes the name before is not opened by this.
                     let flags = OFlags::from_bits_retain((flags | O_EXCL | O_NOFOLLOW).cast_unsigned());
                     let made = with_umask_of(asker, || openat(&dir, &name, ours(flags), Mode::from_raw_mode(mode)))?;
@@ -206,12 +247,22 @@ impl Opens {
         let Found::Object(object, place) = asker.find(&from, flags & libc::AT_SYMLINK_FOLLOW != 0)? else {
             return Err(Errno::NOENT);
         };
-        self.allow(place, &fstat(&object)?)?;
-        let (dir, name) = asker.find_above(to)?;
-        self.may_name(&dir, &name, false)?;
+        let stat = fstat(&object)?;
+        let is_writable = self.places.is_writable(&place);
+        self.allow(place, &stat)?;
+        let to = asker.find_above(to)?;
+        self.may_name(&to, false)?;
+        if !is_writable {
+            return Err(Errno::XDEV);
+        }
+        let is_link = FileType::from_raw_mode(stat.st_mode) == FileType::Symlink;
+        let places = Rc::clone(&self.places);
+        let _still = places.hold_still()?;
+        let text = if is_link { Some(readlinkat(&object, "", Vec::new())?.into_bytes()) } else { None };
+        text.as_ref().map_or(Ok(()), |text| self.may_link(&to, text))?;
         // Whatever has the name by now: of what was looked at.
-        linkat(CWD, link(&object), &dir, &name, AtFlags::SYMLINK_FOLLOW)?;
-        Ok(Given::Nothing)
+        linkat(CWD, link(&object), &to.0, &to.1, AtFlags::SYMLINK_FOLLOW)?;
+        text.map_or(Ok(Given::Nothing), |text| self.settle_link(&to, &text))
     }
 
     fn rename(
@@ -224,14 +275,29 @@ impl Opens {
         let (from, to) = (asker.way(from, false)?, asker.way(to, false)?);
         check(listener, asked)?;
         let (from, to) = (asker.find_above(from)?, asker.find_above(to)?);
+        let places = Rc::clone(&self.places);
+        let _still = places.hold_still()?;
         let flags = RenameFlags::from_bits_retain(flags);
+        let exchanges = flags.contains(RenameFlags::EXCHANGE);
         let leads_on = self.may_move(&from)?;
-        self.may_name(&to.0, &to.1, leads_on)?;
-        if flags.contains(RenameFlags::EXCHANGE) {
+        self.may_name(&to, leads_on)?;
+        if exchanges {
             let leads_on = self.may_move(&to)?;
-            self.may_name(&from.0, &from.1, leads_on)?;
+            self.may_name(&from, leads_on)?;
+        }
+        self.may_bring(&from, &to)?;
+        if exchanges {
+            self.may_bring(&to, &from)?;
         }
         renameat_with(&from.0, &from.1, &to.0, &to.1, flags)?;
+        // Either may lie elsewhere by now, or be another object.
+        let settled =
+            self.may_bring(&to, &to).and_then(|()| if exchanges { self.may_bring(&from, &from) } else { Ok(()) });
+        settled.inspect_err(|_| {
+            let back = if exchanges { RenameFlags::EXCHANGE } else { RenameFlags::NOREPLACE };
+            // It fails where another command has taken the name meanwhile; then nothing is known of what is there.
+            let _ = renameat_with(&to.0, &to.1, &from.0, &from.1, back);
+        })?;
         Ok(Given::Nothing)
     }
 
@@ -240,37 +306,96 @@ impl Opens {
         let text = asker.text(text)?;
         let to = asker.way(to, false)?;
         check(listener, asked)?;
-        let (dir, name) = asker.find_above(to)?;
-        self.may_name(&dir, &name, true)?;
-        symlinkat(OsStr::from_bytes(&text), &dir, &name)?;
-        Ok(Given::Nothing)
+        let to = asker.find_above(to)?;
+        self.may_name(&to, true)?;
+        let places = Rc::clone(&self.places);
+        let _still = places.hold_still()?;
+        self.may_link(&to, &text)?;
+        symlinkat(OsStr::from_bytes(&text), &to.0, &to.1)?;
+        self.settle_link(&to, &text)
     }
 
     /// Refuses a hidden name to whatever gets it, and one on the way to a hidden place to what leads on: a directory may hold what would
     /// be hidden there, and a link leads elsewhere.
-    fn may_name(&mut self, dir: &OwnedFd, name: &OsStr, leads_on: bool) -> Result<(), Errno> {
-        let place = place(dir)?.join(without_slashes(name));
-        if self.hide.hides(&place) || leads_on && self.hide.is_on_the_way(&place) {
-            return Err(self.refuse(place));
+    fn may_name(&mut self, to: &Spot, leads_on: bool) -> Result<(), Errno> {
+        if self.hide.is_none() && !self.places.is_bounded() {
+            return Ok(());
+        }
+        let place = place_of(to)?;
+        if !self.places.is_writable(&place) {
+            return Err(Errno::ACCESS);
+        }
+        let Some(hide) = &self.hide else { return Ok(()) };
+        if hide.hides(&place) || leads_on && hide.is_on_the_way(&place) {
+            return Err(self.refuse(Denied::Hidden, place));
         }
         Ok(())
     }
 
+    /// Refuses a symlink in a git directory.
+    fn may_link(&mut self, to: &Spot, text: &[u8]) -> Result<(), Errno> {
+        let place = place_of(to)?;
+        if self.places.refuses_link(&to.0, &place, text) { Err(self.refuse(Denied::GitLink, place)) } else { Ok(()) }
+    }
+
+    /// Takes a new symlink away if its directory has become a part of a git directory meanwhile.
+    fn settle_link(&mut self, to: &Spot, text: &[u8]) -> Result<Given, Errno> {
+        if let Err(errno) = self.may_link(to, text) {
+            if kind_of(to)? == FileType::Symlink {
+                unlinkat(&to.0, &to.1, AtFlags::empty())?;
+            }
+            return Err(errno);
+        }
+        Ok(Given::Nothing)
+    }
+
+    /// Refuses a move that brings a symlink into a git directory.
+    fn may_bring(&mut self, object: &Spot, to: &Spot) -> Result<(), Errno> {
+        match kind_of(object)? {
+            FileType::Symlink => {
+                let text = readlinkat(&object.0, without_slashes(&object.1), Vec::new())?;
+                self.may_link(to, text.as_bytes())
+            }
+            FileType::Directory => {
+                let place = place_of(to)?;
+                let dir = openat(&object.0, without_slashes(&object.1), DIRECTORY, Mode::empty())?;
+                if self.places.refuses_directory(&dir, &place)? {
+                    return Err(self.refuse(Denied::GitLink, place));
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Refuses what would be seen elsewhere, what holds that, and what is on the way to it. Nobody else moves a hidden file to this name
-    /// meanwhile: it would be refused as well. Whether it is a directory or a link.
-    fn may_move(&mut self, (dir, name): &(OwnedFd, OsString)) -> Result<bool, Errno> {
-        let name = without_slashes(name);
+    /// meanwhile: it would be refused as well. Refuses a directory above a protected path. Whether it is a directory or a link.
+    fn may_move(&mut self, from: &Spot) -> Result<bool, Errno> {
+        let (dir, name) = (&from.0, without_slashes(&from.1));
         if matches!(name.as_bytes(), b"." | b"..") {
             // The kernel's own refusal is EBUSY.
             return Ok(false);
         }
+        if self.places.is_bounded() && !self.places.is_writable(&place_of(from)?) {
+            return Err(Errno::ACCESS);
+        }
+        let Some(hide) = self.hide.clone() else {
+            let kind = kind_of(from)?;
+            if kind == FileType::Directory && self.places.is_fixed(&place_of(from)?) {
+                return Err(self.refuse_move(place_of(from)?));
+            }
+            return Ok(matches!(kind, FileType::Directory | FileType::Symlink));
+        };
         let object = openat(dir, name, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
         let stat = fstat(&object)?;
         let place = place(&object)?;
         let kind = FileType::from_raw_mode(stat.st_mode);
         let is_directory = kind == FileType::Directory;
-        if is_directory && (self.hide.is_on_the_way(&place) || self.hide.holds_hidden(dir, name, &place, true)) {
-            return Err(self.refuse(place));
+        if is_directory && self.places.is_fixed(&place) {
+            return Err(self.refuse_move(place));
+        }
+        if is_directory && (hide.is_on_the_way(&place) || hide.holds_hidden(dir, name, &place, true)) {
+            return Err(self.refuse(Denied::Hidden, place));
         }
         self.allow(place, &stat)?;
         Ok(is_directory || kind == FileType::Symlink)
@@ -278,20 +403,40 @@ impl Opens {
 
     /// Refuses an object that is hidden.
     fn allow(&mut self, place: PathBuf, stat: &Stat) -> Result<(), Errno> {
+        let Some(hide) = &self.hide else { return Ok(()) };
         let has_other_name = stat.st_nlink > 1 && FileType::from_raw_mode(stat.st_mode) != FileType::Directory;
-        let is_known = has_other_name && self.hide.is_known((stat.st_dev, stat.st_ino));
-        if is_known || self.hide.hides(&place) || former(&place).is_some_and(|former| self.hide.hides(&former)) {
-            return Err(self.refuse(place));
+        let is_known = has_other_name && hide.is_known((stat.st_dev, stat.st_ino));
+        if is_known || hide.hides(&place) || former(&place).is_some_and(|former| hide.hides(&former)) {
+            return Err(self.refuse(Denied::Hidden, place));
         }
         Ok(())
     }
 
-    fn refuse(&mut self, place: PathBuf) -> Errno {
-        if self.refused.len() < crate::limits::MAX_DENIED && !self.refused.contains(&place) {
-            self.refused.push(place);
+    fn refuse_move(&mut self, place: PathBuf) -> Errno {
+        self.refuse(Denied::Move, place);
+        // As for a directory on which something is mounted (rename(2)).
+        Errno::BUSY
+    }
+
+    fn refuse(&mut self, why: fn(RawString) -> Denied, place: PathBuf) -> Errno {
+        let denied = why(shown(place));
+        if self.refused.len() < crate::limits::MAX_DENIED && !self.refused.contains(&denied) {
+            self.refused.push(denied);
         }
         Errno::ACCESS
     }
+}
+
+const DIRECTORY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// Where a name is.
+fn place_of((dir, name): &Spot) -> Result<PathBuf, Errno> {
+    Ok(place(dir)?.join(without_slashes(name)))
+}
+
+fn kind_of((dir, name): &Spot) -> Result<FileType, Errno> {
+    let stat = statat(dir, without_slashes(name), AtFlags::SYMLINK_NOFOLLOW)?;
+    Ok(FileType::from_raw_mode(stat.st_mode))
 }
 
 /// Everything was read by the number of a thread. Only if the caller still waits, it was the caller's.

@@ -4,6 +4,7 @@
 //! the rest, but for pointers, of which it only matters whether they are 0.
 
 mod journaled;
+mod named;
 mod opened;
 
 use libc::c_long;
@@ -39,7 +40,7 @@ pub struct Rules {
     pub intercepted: bool,
     /// Whether what it changes is noted before it does ([`crate::sandbox::journaling`]).
     pub journaled: bool,
-    /// Whether its opens, links and renames are made for it ([`crate::sandbox::opens`]).
+    /// Whether its opens are made for it, as its links and renames are ([`crate::sandbox::opens`]).
     pub opened: bool,
 }
 
@@ -143,6 +144,10 @@ pub(super) fn lines(rules: Rules) -> Vec<Line> {
         (_, true) => &[NotIn(0, ALL, &[UNIX, INET, INET6, NETLINK])],
     };
     lines.push(line(&[libc::SYS_socket], families, EACCES, "a family that is not allowed"));
+    lines.extend(named::LINES);
+    if !rules.supervised {
+        lines.extend(named::REMOVALS);
+    }
     if rules.opened {
         lines.extend(opened::LINES);
     }

@@ -126,7 +126,6 @@ const FREE: &[c_long] = &[
     libc::SYS_getpriority,
     libc::SYS_sched_getaffinity,
     libc::SYS_ioprio_get,
-    libc::SYS_landlock_create_ruleset,
     libc::SYS_landlock_restrict_self,
     libc::SYS_memfd_secret,
     libc::SYS_name_to_handle_at,
@@ -149,6 +148,9 @@ fn the_table_is_complete() {
         // F_SETLEASE and F_SETDELEG; F_GETLEASE only asks.
         let leases = [1024, 1040, 1025].map(|command| ask(rules, libc::SYS_fcntl, [3, command, 0]));
         assert_eq!(leases, [errno(libc::EINVAL), errno(libc::EINVAL), ALLOW]);
+        let named = [libc::SYS_linkat, libc::SYS_symlinkat, libc::SYS_renameat, libc::SYS_renameat2];
+        assert_eq!(named.map(|call| ask(rules, call, [])), [ASK; 4]);
+        assert_eq!(ask(rules, libc::SYS_landlock_create_ruleset, []), errno(libc::EOPNOTSUPP));
         assert_eq!(ask(rules, libc::SYS_nfsservctl, []), ENOSYS);
         let wrong: Vec<_> = FREE.iter().filter(|call| ask(rules, **call, []) != ALLOW).collect();
         assert_eq!(wrong, Vec::<&c_long>::new(), "refused with {rules:?}");
@@ -226,7 +228,9 @@ fn what_is_asked_the_broker_knows() {
         assert!(!calls.is_empty(), "{rules:?}");
         for call in calls {
             let network = rules.intercepted && super::super::intercept::call::decode(call as i32, &[0; 6]).is_some();
-            assert!(network || super::super::broker::decode(call as i32, &[0; 6]).is_some(), "{call} with {rules:?}");
+            let named = super::super::opens::decode(call as i32, &[0; 6]).is_some();
+            let known = network || named || super::super::broker::decode(call as i32, &[0; 6]).is_some();
+            assert!(known, "{call} with {rules:?}");
         }
     }
 }

@@ -72,6 +72,9 @@ const OPEN: [&str; 8] = [
     ".pre-commit-config.yaml",
 ];
 
+/// Directories with repositories in them.
+const REMOVED: [&str; 4] = [".git", "deep", "w", "bare"];
+
 /// Git directories, as git knows one.
 const GIT_DIRECTORIES: [&str; 4] = [".git", ".git/modules/lib", "deep/er/sub/.git", "bare"];
 
@@ -150,8 +153,10 @@ fn nothing_that_is_there_is_changed() {
         for path in HELD.iter().chain(&REPOSITORIES) {
             let left = by_file_tools(&mut walls, path, true);
             let top = Path::new(path).components().next().unwrap().as_os_str().to_str().unwrap();
+            // A repository goes as a whole.
+            let removes = if REMOVED.contains(&top) { "true" } else { "rm -rf" };
             walls.sh(&format!(
-                "echo evil >> {path}; echo evil > e; mv -f e {path}; ln -f e {path}; rm -f {path}; mv {top} away; rm -rf {top}; \
+                "echo evil >> {path}; echo evil > e; mv -f e {path}; ln -f e {path}; rm -f {path}; mv {top} away; {removes} {top}; \
                  mkdir -p $(dirname {path}); echo evil > {path}"
             ));
             if !left.is_empty() || !is_good(&walls, path) {
@@ -162,6 +167,29 @@ fn nothing_that_is_there_is_changed() {
         for path in OPEN {
             assert_eq!(by_file_tools(&mut walls, path, true), ["edit", "write", "delete"], "{path}: {setting:?}");
         }
+        walls.end();
+    });
+}
+
+#[test]
+fn nothing_takes_the_place_of_a_removed_repository() {
+    everywhere(|setting: Setting| {
+        if !namespaces(setting) {
+            return;
+        }
+        let mut walls = Walls::on(tree(setting, true), setting, &[], &[]);
+        for top in REMOVED {
+            walls.works(&format!("rm -rf {top} && ! test -e {top}"));
+        }
+        let is_removed = |path: &&&str| REMOVED.iter().any(|top| Path::new(path).starts_with(top));
+        for path in HELD.iter().chain(&REPOSITORIES).filter(is_removed) {
+            // It may be ended, since so much appears at protected paths.
+            walls.try_run(json!({"command": format!("mkdir -p $(dirname {path}); echo evil > {path}")}));
+        }
+        walls.works("true");
+        let there: Vec<&&str> =
+            HELD.iter().chain(&REPOSITORIES).filter(|path| walls.tree.has(&format!("work/{path}"))).collect();
+        assert_eq!(there.iter().filter(|path| is_removed(path)).count(), 0, "{setting:?}: {there:?}");
         walls.end();
     });
 }
@@ -349,14 +377,10 @@ fn git_goes_on_with_a_configuration_that_is_read_only() {
         ] {
             walls.works(&format!("cd w && {work}"));
         }
-        for work in [
-            "git config user.name x",
-            "git remote add other ../up",
-            "git branch -m main trunk",
-            "git worktree remove ../linked",
-        ] {
+        for work in ["git config user.name x", "git remote add other ../up", "git branch -m main trunk"] {
             walls.fails(&format!("cd w && {work}"));
         }
+        walls.works("cd w && git worktree remove ../linked && ! test -e ../linked && ! test -e .git/worktrees/linked");
         assert_eq!(walls.tree.read("work/w/.git/config"), before, "{setting:?}");
         walls.end();
     });

@@ -1,7 +1,7 @@
 //! What the kernel asks about where the supervisor opens in the command's place.
 
 use super::Clause::NotIn;
-use super::{Answer, EOPNOTSUPP, Line, PATH, line};
+use super::{Answer, Line, PATH, line};
 
 /// What `O_PATH` gives cannot be handed over, and neither read nor written; to open it again is asked about.
 const OPENED: &str = "what is hidden is not opened, not even for a moment";
@@ -11,22 +11,5 @@ pub(super) const LINES: &[Line] = &[
     line(&[libc::SYS_open], &[NotIn(1, PATH, &[PATH])], Answer::Ask, OPENED),
     line(&[libc::SYS_openat], &[NotIn(2, PATH, &[PATH])], Answer::Ask, OPENED),
     #[cfg(target_arch = "x86_64")]
-    line(
-        &[libc::SYS_creat, libc::SYS_link, libc::SYS_symlink, libc::SYS_rename],
-        &[],
-        Answer::Ask,
-        "what is hidden gets no other name, and nothing else a hidden one",
-    ),
-    line(
-        &[libc::SYS_linkat, libc::SYS_symlinkat, libc::SYS_renameat, libc::SYS_renameat2],
-        &[],
-        Answer::Ask,
-        "what is hidden gets no other name, and nothing else a hidden one",
-    ),
-    line(
-        &[libc::SYS_landlock_create_ruleset],
-        &[],
-        EOPNOTSUPP,
-        "whoever opens is not in a domain that a program makes, so it would hold nobody to anything; kernels without answer the same",
-    ),
+    line(&[libc::SYS_creat], &[], Answer::Ask, OPENED),
 ];
