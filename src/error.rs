@@ -204,7 +204,7 @@ fn of_policy(error: &PolicyError) -> Code {
         | PolicyError::HoldsHidden { .. }
         | PolicyError::Kernel { .. }
         | PolicyError::NoProject => Code::NotAllowed,
-        PolicyError::NotFound { .. } | PolicyError::Gone { .. } => Code::NotFound,
+        PolicyError::NotFound { .. } | PolicyError::LooksAlike { .. } | PolicyError::Gone { .. } => Code::NotFound,
         PolicyError::Empty | PolicyError::Nul { .. } | PolicyError::Uri { .. } | PolicyError::PathTooLong { .. } => {
             Code::InvalidParams
         }

@@ -107,7 +107,7 @@ pub(super) fn find<'a>(text: &'a str, old: &'a str, bound: Bound<'_>) -> Result<
             check(bound)?;
             // A file of equal lines would have every line compared with every old line.
             if compared > MAX_COMPARED_LINES + looked * COMPARED_LINES_PER_CANDIDATE {
-                return Err(EditErrorKind::TimedOut);
+                return Err(EditErrorKind::TooManySteps);
             }
         }
         let line = lines::line_start(bytes, at)..lines::line_end(bytes, at);

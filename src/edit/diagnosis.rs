@@ -3,17 +3,19 @@
 //! Rare parts of the old text lead to a few places; these are compared line by line. Time is bounded, also for a
 //! file of many megabytes, and nothing found here is ever applied.
 
-use super::error::{Cause, Difference};
+use super::error::{Cause, Character, Difference};
 use super::request::Edit;
 use super::{blocks, literal};
 use crate::cancel::Bound;
 use crate::limits::{MAX_CLOSEST_DIFF_LINES, MAX_SHOWN_LINE_CHARS};
 use crate::pattern::Pattern;
+use crate::text::alike::{self, Divergence};
 use crate::text::lines;
 use memchr::memmem::Finder;
 use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
 use std::collections::BTreeSet;
 use std::time::Instant;
+use unicode_normalization::UnicodeNormalization as _;
 
 /// Bytes searched between two looks at the clock.
 const STRETCH_BYTES: usize = 1024 * 1024;
@@ -27,6 +29,8 @@ const MAX_PLACES: usize = 32;
 const MAX_CASE_BYTES: usize = 4 * 1024 * 1024;
 /// Shortest new text whose presence means something, in bytes.
 const MIN_PRESENT_BYTES: usize = 4;
+/// What may stand at the beginning and end of a line without being seen.
+const ASCII_BLANKS: [char; 4] = [' ', '\t', '\r', '\n'];
 /// Bytes around a place in a very long line that are compared.
 const MARGIN_BYTES: usize = 64;
 
@@ -36,6 +40,9 @@ pub(super) fn diagnose(text: &str, edit: &Edit, until: Instant) -> Cause {
         return Cause::AlreadyApplied { line };
     }
     let search = Search { text, old: &edit.old_text, until };
+    if let Some(found) = search.alike() {
+        return found;
+    }
     let mut best: Option<(u64, Candidate)> = None;
     for candidate in search.candidates() {
         let score = search.score(&candidate);
@@ -47,7 +54,7 @@ pub(super) fn diagnose(text: &str, edit: &Edit, until: Instant) -> Cause {
         }
     }
     match best {
-        Some((score, candidate)) if score >= search.enough() => search.describe(&candidate),
+        Some((score, candidate)) if score >= search.enough() => search.describe(&candidate, None),
         _ if search.is_late() => Cause::OutOfTime,
         _ => Cause::Nothing,
     }
@@ -87,6 +94,39 @@ impl Search<'_> {
         Instant::now() >= self.until
     }
 
+    /// A place that looks the same as the old text.
+    fn alike(&self) -> Option<Cause> {
+        let text = Some(self.text).filter(|text| text.len() <= MAX_CASE_BYTES)?;
+        let range = alike::find(text, self.old)?;
+        let divergence = Divergence::of(&text[range.clone()], self.old)?;
+        let bytes = text.as_bytes();
+        let (start, end) = (lines::line_start(bytes, range.start), lines::line_end(bytes, range.end.max(1) - 1));
+        let candidate = Candidate { start, end, index: 0, from: range.start };
+        Some(self.describe(&candidate, Some(self.character(range.start, divergence))))
+    }
+
+    /// Where a character is that begins so many bytes behind `start`.
+    fn character(&self, start: usize, divergence: Divergence) -> Character {
+        let at = start + divergence.at;
+        let line_start = lines::line_start(self.text.as_bytes(), at);
+        let line = lines::line_at(self.text.as_bytes(), at);
+        Character { line, column: self.text[line_start..at].chars().count() + 1, divergence }
+    }
+
+    /// The first character of a block that an eye may not tell apart, line by line without indent.
+    fn deceptive(&self, candidate: &Candidate) -> Option<Character> {
+        let mut at = candidate.start;
+        for (line, old) in self.block(candidate).split_inclusive('\n').zip(self.old_lines()) {
+            let found = line.trim_matches(ASCII_BLANKS);
+            let start = at + (line.len() - line.trim_start_matches(ASCII_BLANKS).len());
+            if let Some(divergence) = Divergence::of(found, old.trim_matches(ASCII_BLANKS)) {
+                return Some(self.character(start, divergence)).filter(|found| found.divergence.is_deceptive());
+            }
+            at += line.len();
+        }
+        None
+    }
+
     fn old_lines(&self) -> Vec<&str> {
         let old = self.old.strip_suffix('\n').unwrap_or(self.old);
         old.split('\n').collect()
@@ -109,7 +149,8 @@ impl Search<'_> {
             found.extend(self.ignoring_case());
         }
         if found.is_empty() {
-            for (index, offset, piece) in self.piece_anchors() {
+            // Short lines, which lead to many places, and pieces of long ones.
+            for (index, offset, piece) in distinct(self.trimmed_lines(), 1).into_iter().chain(self.piece_anchors()) {
                 self.places(piece, |at| {
                     found.insert(self.candidate(at.saturating_sub(offset), at, index));
                 });
@@ -120,10 +161,12 @@ impl Search<'_> {
 
     /// The longest lines: (index of the line, offset in it, text).
     fn line_anchors(&self) -> Vec<(usize, usize, &str)> {
-        let lines = self.old_lines();
-        let trimmed =
-            lines.iter().enumerate().map(|(index, line)| (index, line.len() - line.trim_start().len(), line.trim()));
-        longest(trimmed.collect())
+        longest(self.trimmed_lines())
+    }
+
+    fn trimmed_lines(&self) -> Vec<(usize, usize, &str)> {
+        let lines = self.old_lines().into_iter().enumerate();
+        lines.map(|(index, line)| (index, line.len() - line.trim_start().len(), line.trim())).collect()
     }
 
     fn word_anchors(&self) -> Vec<(usize, usize, &str)> {
@@ -220,7 +263,7 @@ impl Search<'_> {
         own.div_ceil(3).max(1)
     }
 
-    fn describe(&self, candidate: &Candidate) -> Cause {
+    fn describe(&self, candidate: &Candidate, character: Option<Character>) -> Cause {
         let block = self.block(candidate);
         let first = lines::line_at(self.text.as_bytes(), candidate.start);
         let last = first + block.trim_end_matches('\n').matches('\n').count();
@@ -230,7 +273,10 @@ impl Search<'_> {
             !old.is_empty() && difference.fold(block).contains(&old)
         };
         match Difference::ALL.into_iter().find(same) {
-            Some(difference) => Cause::Differs { difference, first, last, diff },
+            Some(difference) => {
+                let character = character.or_else(|| self.deceptive(candidate));
+                Cause::Differs { difference, character, first, last, diff }
+            }
             None => Cause::Closest { first, last, diff },
         }
     }
@@ -265,8 +311,13 @@ impl Search<'_> {
 }
 
 /// The longest distinct anchors, the longest first; very short ones, which would lead anywhere, only when there is no other.
-fn longest(mut anchors: Vec<(usize, usize, &str)>) -> Vec<(usize, usize, &str)> {
+fn longest(anchors: Vec<(usize, usize, &str)>) -> Vec<(usize, usize, &str)> {
     let shortest = if anchors.iter().any(|(.., text)| text.len() > 2) { 3 } else { 1 };
+    distinct(anchors, shortest)
+}
+
+/// The longest distinct anchors of at least so many bytes, the longest first.
+fn distinct(mut anchors: Vec<(usize, usize, &str)>, shortest: usize) -> Vec<(usize, usize, &str)> {
     anchors.retain(|(.., text)| text.len() >= shortest);
     anchors.sort_by_key(|(index, _, text)| (std::cmp::Reverse(text.len()), *index));
     anchors.dedup_by_key(|(.., text)| *text);
@@ -297,8 +348,16 @@ fn visible(line: &str, differs: usize) -> String {
 }
 
 impl Difference {
-    const ALL: [Self; 6] =
-        [Self::LineEndings, Self::Indentation, Self::Whitespace, Self::Case, Self::Punctuation, Self::Several];
+    const ALL: [Self; 8] = [
+        Self::LineEndings,
+        Self::Indentation,
+        Self::Whitespace,
+        Self::Case,
+        Self::Punctuation,
+        Self::NormalForm,
+        Self::LookAlike,
+        Self::Several,
+    ];
 
     /// The text without what this difference is about; always without differences in line endings.
     fn fold(self, text: &str) -> String {
@@ -306,27 +365,15 @@ impl Difference {
         match self {
             Self::LineEndings => text,
             Self::Indentation => {
-                let lines: Vec<&str> = text.lines().map(str::trim).collect();
+                let lines: Vec<&str> = text.lines().map(|line| line.trim_matches(ASCII_BLANKS)).collect();
                 lines.join("\n")
             }
             Self::Whitespace => text.split_whitespace().collect(),
             Self::Case => text.to_lowercase(),
-            Self::Punctuation => text.chars().map(plain).collect(),
-            Self::Several => {
-                let plain: String = text.chars().map(plain).collect();
-                plain.to_lowercase().split_whitespace().collect()
-            }
+            Self::Punctuation => text.chars().map(alike::plain).collect(),
+            Self::NormalForm => text.nfc().collect(),
+            Self::LookAlike => alike::skeleton(&text),
+            Self::Several => alike::skeleton(&text).to_lowercase().split_whitespace().collect(),
         }
-    }
-}
-
-/// The ASCII character that a typographic one stands for.
-fn plain(c: char) -> char {
-    match c {
-        '\u{2018}'..='\u{201B}' | '\u{2032}' | '\u{00B4}' => '\'',
-        '\u{201C}'..='\u{201F}' | '\u{2033}' | '\u{00AB}' | '\u{00BB}' => '"',
-        '\u{2010}'..='\u{2015}' | '\u{2212}' => '-',
-        '\u{00A0}' | '\u{2000}'..='\u{200A}' | '\u{202F}' | '\u{205F}' | '\u{3000}' => ' ',
-        c => c,
     }
 }

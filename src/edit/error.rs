@@ -3,6 +3,7 @@
 use crate::budget::Exhausted;
 use crate::limits::{MAX_EDIT_BYTES, MAX_EDIT_PLACES};
 use crate::pattern::{PatternError, ReplacementError};
+use crate::text::alike::Divergence;
 use crate::text::encoding::EncodingError;
 use std::fmt;
 
@@ -33,6 +34,8 @@ pub enum Cause {
     /// A block that is the same but for one thing.
     Differs {
         difference: Difference,
+        /// The first character that an eye may not tell apart, if there is one.
+        character: Option<Character>,
         /// The block's first line, counted from 1.
         first: usize,
         /// The block's last line.
@@ -55,6 +58,16 @@ pub enum Cause {
     OutOfTime,
 }
 
+/// A character of the file, and what the old text has in its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Character {
+    /// Its line, counted from 1.
+    pub line: usize,
+    /// Its column, counted from 1 in characters.
+    pub column: usize,
+    pub divergence: Divergence,
+}
+
 /// The one thing in which a block differs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Difference {
@@ -67,6 +80,10 @@ pub enum Difference {
     Case,
     /// Quotes, dashes, no-break spaces and the like.
     Punctuation,
+    /// Composed and decomposed characters.
+    NormalForm,
+    /// Invisible characters, letters of other scripts, full-width forms.
+    LookAlike,
     /// More than one of these.
     Several,
 }
@@ -121,6 +138,9 @@ pub enum EditErrorKind {
     Memory(#[from] Exhausted),
     #[error("the edit took longer than its time limit")]
     TimedOut,
+    /// Nothing matches exactly, and to look for it without indentation takes too many steps.
+    #[error("oldText not found as it stands; its lines occur too often in the file to look for it without indentation")]
+    TooManySteps,
 }
 
 fn noun(kind: MatchKind) -> &'static str {
@@ -170,6 +190,7 @@ impl EditError {
             EditErrorKind::TooLarge => "use a shorter `newText`, or replace fewer places".to_owned(),
             EditErrorKind::TooMany => "replace them in steps with `limit`, or use a command such as sed".to_owned(),
             EditErrorKind::Memory(error) => error.hint().to_owned(),
+            EditErrorKind::TooManySteps => "copy oldText from the file exactly, or leave out lines that repeat".to_owned(),
             EditErrorKind::TimedOut => "use a longer literal `oldText`, or fewer edits in one call".to_owned(),
         };
         let after_others =
@@ -196,16 +217,20 @@ impl fmt::Display for Cause {
             Self::AlreadyApplied { line } => {
                 write!(f, "newText is already present at line {line} (edit already applied?)")
             }
-            Self::Differs { difference, first, last, .. } => {
+            Self::Differs { difference, character, first, last, .. } => {
                 let what = match difference {
                     Difference::LineEndings => "only the line endings differ",
                     Difference::Indentation => "only the indentation differs",
                     Difference::Whitespace => "only whitespace differs",
                     Difference::Case => "only upper and lower case differ",
                     Difference::Punctuation => "only quotes, dashes or special spaces differ",
+                    Difference::NormalForm => "only the Unicode normal form differs",
+                    Difference::LookAlike => "only characters that look alike or are invisible differ",
                     Difference::Several => "only whitespace, case or punctuation differ",
                 };
-                write!(f, "{what} at {}", span(*first, *last))
+                write!(f, "{what} at {}", span(*first, *last))?;
+                let Some(Character { line, column, divergence }) = character else { return Ok(()) };
+                write!(f, " (line {line}, column {column} has {})", divergence.words("oldText"))
             }
             Self::Closest { first, last, .. } => {
                 write!(f, "the closest text is at {}", span(*first, *last))

@@ -227,7 +227,8 @@ pub(super) fn join(old: &[&str], new: &[&str], endings: &[&str], spare: &str) ->
 }
 
 /// The new texts of an edit. Where the old text has no line ending of its own and the place lies in a CRLF line, the
-/// line feeds of the new text are written as that line's; otherwise the new text goes in as it stands.
+/// line feeds of the new text are written as that line's. The same holds for a file whose lines all end with CR alone.
+/// Otherwise the new text goes in as it stands.
 pub(super) fn new_texts(
     text: &str,
     edit: &Edit,
@@ -236,6 +237,9 @@ pub(super) fn new_texts(
 ) -> Result<Texts, EditErrorKind> {
     let new = edit.new_text.as_str();
     let as_it_stands = edit.old_text.contains('\n') || !new.contains('\n') || new.contains('\r');
+    if !as_it_stands && memchr::memchr(b'\n', text.as_bytes()).is_none() && text.contains('\r') {
+        return Ok(Texts::Same(new.replace('\n', "\r")));
+    }
     if as_it_stands || memmem::find(text.as_bytes(), b"\r\n").is_none() {
         return Ok(Texts::Same(new.to_owned()));
     }

@@ -2,7 +2,7 @@
 
 use super::bounds::{check, few_enough, fits, out_of_time};
 use super::changes::{Changes, Rule, Texts};
-use super::error::{EditErrorKind, MatchKind};
+use super::error::{Cause, EditErrorKind, MatchKind};
 use super::request::{Edit, Options};
 use super::{blocks, diagnosis, literal};
 use crate::limits::{EDIT_BYTES_PER_PLACE, EDIT_PLACES_STEP, MAX_LISTED_LINES};
@@ -16,12 +16,20 @@ pub(super) fn plan(text: &str, edit: &Edit, options: Options<'_>) -> Result<Chan
         return Err(EditErrorKind::Empty { is_regex: edit.is_regex });
     }
     check(options.bound)?;
+    let mut is_given_up = false;
     let changes = if edit.is_regex {
         by_pattern(text, edit, options)?
     } else if edit.case_insensitive {
         ignoring_case(text, edit, options)?
     } else {
-        by_text(text, edit, options)?
+        match by_text(text, edit, options) {
+            // What is near may still be found.
+            Err(EditErrorKind::TooManySteps) => {
+                is_given_up = true;
+                None
+            }
+            found => found?,
+        }
     };
     if let Some(changes) = &changes {
         few_enough(changes.len() as usize)?;
@@ -36,7 +44,10 @@ pub(super) fn plan(text: &str, edit: &Edit, options: Options<'_>) -> Result<Chan
         } else {
             let until = Instant::now() + options.closest_block;
             let until = options.bound.deadline.map_or(until, |deadline| deadline.min(until));
-            EditErrorKind::TextNotFound(Box::new(diagnosis::diagnose(text, edit, until)))
+            match diagnosis::diagnose(text, edit, until) {
+                Cause::Nothing | Cause::OutOfTime if is_given_up => EditErrorKind::TooManySteps,
+                cause => EditErrorKind::TextNotFound(Box::new(cause)),
+            }
         }
     })
 }

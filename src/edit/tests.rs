@@ -241,7 +241,11 @@ fn a_file_of_equal_lines_does_not_take_for_ever() {
     let text = "}\n".repeat(10_000);
     let old = " }\n".repeat(1_000) + "} ";
     let error = apply(text.as_bytes(), &[Edit::new(&old, "x")], CALM).unwrap_err();
-    assert_eq!(error.kind, EditErrorKind::TimedOut);
+    let EditErrorKind::TextNotFound(cause) = error.kind else { panic!("{error}") };
+    assert_eq!(cause.to_string(), "only the indentation differs at lines 1-1001");
+    let old = " }\n".repeat(1_000) + "}x} ";
+    let error = apply(text.as_bytes(), &[Edit::new(&old, "x")], CALM).unwrap_err();
+    assert!(error.to_string().starts_with("oldText not found: the closest text is at "), "{error}");
 }
 
 #[test]

@@ -18,7 +18,11 @@ struct Counts {
 
 /// A program that stays is at work until this is dropped.
 #[derive(Debug)]
-pub struct ActivityGuard(Arc<Counts>);
+pub struct ActivityGuard {
+    counts: Arc<Counts>,
+    /// How much had begun, this included; `None` if something else was going on.
+    begun: Option<u64>,
+}
 
 #[derive(Debug)]
 pub(super) struct ActivityMark {
@@ -35,8 +39,10 @@ impl Activity {
 
     /// One of them begins to work.
     pub(super) fn begin(&self) -> ActivityGuard {
-        self.0.begun.fetch_add(1, SeqCst);
-        ActivityGuard(Arc::clone(&self.0))
+        // In this order, as for a mark.
+        let ended = self.0.ended.load(SeqCst);
+        let before = self.0.begun.fetch_add(1, SeqCst);
+        ActivityGuard { counts: Arc::clone(&self.0), begun: (before == ended).then_some(before + 1) }
     }
 
     pub(super) fn mark(&self) -> ActivityMark {
@@ -54,9 +60,16 @@ impl ActivityMark {
     }
 }
 
+impl ActivityGuard {
+    /// Returns true if no other program that stays has been at work since.
+    pub fn is_alone(&self) -> bool {
+        self.counts.is_apart || self.begun == Some(self.counts.begun.load(SeqCst))
+    }
+}
+
 impl Drop for ActivityGuard {
     fn drop(&mut self) {
-        self.0.ended.fetch_add(1, SeqCst);
+        self.counts.ended.fetch_add(1, SeqCst);
     }
 }
 
@@ -74,6 +87,10 @@ mod tests {
         assert!(!before.is_quiet() && !meanwhile.is_quiet());
         drop(working);
         assert!(!before.is_quiet() && !meanwhile.is_quiet() && works.mark().is_quiet());
+        let first = works.begin();
+        assert!(first.is_alone());
+        let second = works.begin();
+        assert!(!first.is_alone() && !second.is_alone());
         let apart = Activity::apart();
         let (before, _working) = (apart.mark(), apart.begin());
         assert!(before.is_quiet() && apart.mark().is_quiet());

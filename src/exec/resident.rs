@@ -59,7 +59,7 @@ struct Heard {
     /// The last answer, and the number of its question.
     vitals: Option<(u64, Option<Vitals>)>,
     account: Option<(u64, Option<Changed>)>,
-    hidden: Vec<RawString>,
+    denied: Vec<Denied>,
     over: Option<Over>,
     /// Who waits for something to be said: one of them hears it.
     watchers: Vec<Arc<Bell>>,
@@ -232,9 +232,11 @@ impl Resident {
         self.job.blocked()
     }
 
-    /// What was refused to it because it is hidden, up to the last end of an entry, and since this was asked before.
-    pub fn take_hidden(&self) -> Vec<RawString> {
-        std::mem::take(&mut self.lock().hidden)
+    /// Takes the refusals of the walls up to the last end of an entry, or up to its own end.
+    pub fn take_denied(&self) -> Vec<Denied> {
+        let mut heard = self.lock();
+        let last = heard.over.as_mut().map(|over| std::mem::take(&mut over.denied));
+        std::mem::take(&mut heard.denied).into_iter().chain(last.unwrap_or_default()).collect()
     }
 
     /// What it changed since the last time; what comes after is called `next`, from before this returns.
@@ -298,8 +300,8 @@ impl Resident {
                 }
                 // Nobody has waited for it.
                 Ok(News::Said(Event::Started, _)) => None,
-                Ok(News::Said(Event::Accounted { number, changed, hidden }, _)) => {
-                    heard.hidden.extend(hidden);
+                Ok(News::Said(Event::Accounted { number, changed, denied }, _)) => {
+                    heard.denied.extend(denied);
                     heard.account = Some((number, changed));
                     None
                 }

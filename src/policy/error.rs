@@ -76,6 +76,16 @@ pub enum PolicyError {
         /// The absolute path.
         path: PathBuf,
     },
+    /// Nothing there, and a path that looks the same is.
+    #[error("{} does not exist", Quoted(.path))]
+    LooksAlike {
+        /// The absolute path.
+        path: PathBuf,
+        /// The path that exists, as it is shown.
+        other: String,
+        /// The first character that differs.
+        difference: String,
+    },
     /// Something on the way, or before a slash at the end, is no directory.
     #[error("{} goes through something that is not a directory", Quoted(.path))]
     NotADirectory {
@@ -198,6 +208,9 @@ impl PolicyError {
             }
             // Its domain (landlock(7)) names directories by inode and cannot be widened.
             Self::Gone { .. } => "the operator restarts the server, which then opens what is there".into(),
+            Self::LooksAlike { other, difference, .. } => {
+                format!("`{other}` exists and looks the same: its name has {difference}; copy it as it is").into()
+            }
             Self::NotFound { .. } => "list the parent directory to see what is there".into(),
             Self::NotADirectory { .. } => {
                 "check each part of the path; leave off a slash at the end to name a file or a link itself".into()

@@ -8,7 +8,7 @@ use super::output::Captured;
 use super::protocol::{Completion, Inspection, Raised, Ready, Shown, Variable};
 use crate::cancel::CancelToken;
 use crate::exec::{Exit, ProgramStatus};
-use crate::sandbox::{Changed, Denied, RawString};
+use crate::sandbox::{Changed, Denied};
 
 /// What a cell is held to.
 #[derive(Clone, Copy, Debug)]
@@ -27,10 +27,8 @@ pub struct Bounds {
 pub struct Cell {
     /// What it changed in the allowed directories, as far as that is noted.
     pub changed: Option<Changed>,
-    /// The connections that no rule allows.
-    pub blocked: Vec<Denied>,
-    /// What it wanted and is hidden by a pattern.
-    pub hidden: Vec<RawString>,
+    /// Refusals of the walls, each once.
+    pub denied: Vec<Denied>,
     /// Its number in the life of the interpreter, from 1; 0 if it did not come to an end.
     pub number: u64,
     pub stdout: Captured,

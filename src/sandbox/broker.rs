@@ -235,20 +235,14 @@ impl Broker {
             }
     }
 
-    /// What was refused because of where it lies, and whether a network was asked for: each thing once, the first ones.
-    pub fn denied(&self) -> &[Denied] {
-        &self.denied
+    /// Takes what was refused because of where it lies, and whether a network was asked for: each thing once, the first ones.
+    pub fn take_denied(&mut self) -> Vec<Denied> {
+        std::mem::take(&mut self.denied)
     }
 
     /// Returns true if the removal of a protected path was not left to the kernel.
     pub fn has_answered(&self, place: &Path) -> bool {
         self.opens.as_ref().is_some_and(|opens| opens.has_answered(place))
-    }
-
-    /// What was refused because it is hidden; it is told once.
-    pub fn take_hidden(&mut self) -> Vec<RawString> {
-        let hidden = |denied| if let Denied::Hidden(path) = denied { Some(path) } else { None };
-        self.denied.extract_if(.., |denied| matches!(denied, Denied::Hidden(_))).filter_map(hidden).collect()
     }
 
     /// Whether a call waits, by the state of the listener.

@@ -275,7 +275,8 @@ impl Confinement {
         }
         self.watch_over();
         for supervisor in of_more.into_iter().filter_map(|index| supervisors.get(index)) {
-            let wanted = self.supervisors.hear(*supervisor, |since| {
+            let appearances = self.watcher.as_ref().map_or(0, Watcher::appearances);
+            let wanted = self.supervisors.hear(*supervisor, appearances, |since| {
                 self.watcher.as_ref().map(|it| it.appeared_since(since)).unwrap_or_default()
             });
             if let (Some(path), Some(watcher)) = (wanted, &mut self.watcher) {

@@ -13,9 +13,8 @@ use super::denied::Denied;
 use super::intercept::Interceptor;
 use super::journaling::CommandJournal;
 use super::opens::Places;
-use super::raw_string::RawString;
 use super::route_counters::RouteCounters;
-use super::supervisor_table::SupervisorLine;
+use super::supervisor_table::{Account, SupervisorLine};
 use super::wire::Changed;
 use crate::hide::Hide;
 
@@ -45,14 +44,13 @@ pub trait Monitor {
         None
     }
 
-    /// What was refused because it is hidden, since this was asked before.
-    fn take_hidden(&mut self) -> Vec<RawString> {
+    /// Takes the refusals since this was asked before, of a command that goes on.
+    fn take_denied(&mut self, _line: Option<&SupervisorLine>) -> Vec<Denied> {
         Vec::new()
     }
 
-    /// The command is over; `failed` if its program was. What the walls refused to it, as far as this process and who is
-    /// at the other end of the line know.
-    fn close(&mut self, _failed: bool, _line: Option<&SupervisorLine>) -> Vec<Denied> {
+    /// The command is over. Returns what the walls refused to it, as far as this process and the launcher know.
+    fn close(&mut self, _line: Option<&SupervisorLine>) -> Vec<Denied> {
         Vec::new()
     }
 }
@@ -88,7 +86,7 @@ impl Monitor for Bare {
         self.0.look();
     }
 
-    fn close(&mut self, _failed: bool, _line: Option<&SupervisorLine>) -> Vec<Denied> {
+    fn close(&mut self, _line: Option<&SupervisorLine>) -> Vec<Denied> {
         self.0.end();
         Vec::new()
     }
@@ -125,10 +123,13 @@ impl<'a> Served<'a> {
         }
     }
 
-    fn take_read_only(&mut self) -> Vec<Denied> {
-        let mut denied = self.journal.as_mut().map(CommandJournal::take_read_only).unwrap_or_default();
+    /// Takes the refusals that this process knows of.
+    fn take_denied(&mut self) -> Vec<Denied> {
+        let mut denied = self.broker.as_mut().map(Broker::take_denied).unwrap_or_default();
+        let mut read_only = self.journal.as_mut().map(CommandJournal::take_read_only).unwrap_or_default();
         let has_answered = |path: &Path| self.broker.as_ref().is_some_and(|broker| broker.has_answered(path));
-        denied.retain(|denied| !matches!(denied, Denied::ReadOnly(path) if has_answered(path.as_path())));
+        read_only.retain(|denied| !matches!(denied, Denied::ReadOnly(path) if has_answered(path.as_path())));
+        denied.extend(read_only);
         denied
     }
 
@@ -207,18 +208,27 @@ impl Monitor for InView<'_> {
         self.broker.end_entry(next)
     }
 
-    fn take_hidden(&mut self) -> Vec<RawString> {
-        self.broker.broker.as_mut().map(Broker::take_hidden).unwrap_or_default()
+    fn take_denied(&mut self, line: Option<&SupervisorLine>) -> Vec<Denied> {
+        self.denied(line.map(|line| || line.account()))
     }
 
-    fn close(&mut self, failed: bool, line: Option<&SupervisorLine>) -> Vec<Denied> {
+    fn close(&mut self, line: Option<&SupervisorLine>) -> Vec<Denied> {
         self.broker.look();
         self.broker.end();
+        self.denied(line.map(|line| || line.over()))
+    }
+}
+
+impl InView<'_> {
+    /// Takes the refusals, with those that the launcher knows of.
+    fn denied(&mut self, account: Option<impl FnOnce() -> Account>) -> Vec<Denied> {
         // First what was counted: a command that begins now is not the one that did it.
-        let counted = failed && self.refused.is_some_and(|(counters, before)| counters.refused() > Some(before));
-        let account = line.map(SupervisorLine::over).unwrap_or_default();
-        let mut denied = self.broker.broker.as_ref().map(|broker| broker.denied().to_vec()).unwrap_or_default();
-        denied.extend(self.broker.take_read_only().into_iter().filter(|_| failed));
+        let counted = self.refused.as_mut().is_some_and(|(counters, before)| {
+            let now = counters.refused().unwrap_or(*before);
+            std::mem::replace(before, now) < now
+        });
+        let account = account.map(|account| account()).unwrap_or_default();
+        let mut denied = self.broker.take_denied();
         denied.extend(account.appeared.into_iter().map(Denied::Protected));
         if counted && account.was_alone {
             denied.push(Denied::Network);
@@ -278,8 +288,12 @@ impl Monitor for OnSystem<'_> {
         self.broker.end_entry(next)
     }
 
-    fn close(&mut self, _failed: bool, _line: Option<&SupervisorLine>) -> Vec<Denied> {
+    fn take_denied(&mut self, _line: Option<&SupervisorLine>) -> Vec<Denied> {
+        self.broker.take_denied()
+    }
+
+    fn close(&mut self, _line: Option<&SupervisorLine>) -> Vec<Denied> {
         self.broker.end();
-        self.broker.broker.as_ref().map(|broker| broker.denied().to_vec()).unwrap_or_default()
+        self.broker.take_denied()
     }
 }

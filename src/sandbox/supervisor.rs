@@ -39,6 +39,8 @@ use super::walls::Walls;
 use super::wire::{ACCOUNT, Event, Exit, INTERRUPT, KILL, Request, STATUS, TERMINATE, receive_event, send_event};
 use crate::limits::{INTERCEPTED_LOOK_MS, JOURNAL_TITLE_BYTES, LAST_PROCESSES_MS, MAX_DENIED, MEMORY_WATCH_MS};
 
+const HUNG_UP: Exit = Exit::Signal(Signal::SIGHUP as i32);
+
 /// One command, from its start to its end.
 pub struct Supervisor<'a> {
     /// How its processes are reached.
@@ -113,6 +115,7 @@ impl Supervisor<'_> {
             killed: false,
             over: None,
             opens,
+            hung_up: 0,
         };
         self.follow(request, &mut life, &children)?;
         let Some(exit) = life.exit else {
@@ -122,13 +125,15 @@ impl Supervisor<'_> {
         if self.group.as_ref().is_some_and(Group::was_ended) {
             life.over = Some(Denied::Memory);
         }
-        let met = if life.over.is_some() { Vec::new() } else { self.limits_met(exit, life.killed) };
-        let left = self.end_rest(&children);
+        let met = if life.over.is_some() { Vec::new() } else { self.limits_met(exit, &mut life) };
+        let left = self.end_rest(&children, &mut life.hung_up);
+        // The kernel hangs up what a program leaves behind on its terminal.
+        let left = if request.terminal.is_some() { left + life.hung_up } else { left };
         let changed = self.monitor.end_entry("");
         if let Some(dry_run) = self.dry_run.take() {
             send_event(&self.server, &Event::WouldChange, Some(dry_run.report()?.as_fd())).step("tell the server")?;
         }
-        let denied = self.monitor.close(exit != Exit::Code(0), self.line.as_deref());
+        let denied = self.monitor.close(self.line.as_deref());
         // Who was ended has not left anybody behind on purpose.
         let left = if life.over.is_some() { 0 } else { left };
         // One packet holds them.
@@ -178,7 +183,7 @@ impl Supervisor<'_> {
                 reap(life);
             }
             // Asked to end, the program is often gone before what it has started, which keeps its grace: SIGKILL is next.
-            if life.exit.is_some() && life.birth.is_none() && (!life.terminated || is_childless()) {
+            if life.exit.is_some() && life.birth.is_none() && (!life.terminated || is_childless(&mut life.hung_up)) {
                 return Ok(());
             }
             // What was ordered before a call was made is done before the call is answered.
@@ -204,12 +209,17 @@ impl Supervisor<'_> {
                 Order::Tell(number) => reporter.ask(number),
                 Order::Account(number, next) => {
                     let changed = self.monitor.end_entry(&next);
-                    let hidden = self.monitor.take_hidden();
-                    let _ = send_event(&self.server, &Event::Accounted { number, changed, hidden }, None);
+                    let mut denied = self.monitor.take_denied(self.line.as_deref());
+                    denied.truncate(MAX_DENIED);
+                    let _ = send_event(&self.server, &Event::Accounted { number, changed, denied }, None);
+                    if let Some(why) = self.line.as_deref().and_then(SupervisorLine::take_order_to_end) {
+                        life.over = Some(why);
+                        self.kill_scope.signal(Signal::SIGKILL);
+                    }
                 }
                 Order::Gone => {
                     self.kill_scope.signal(Signal::SIGKILL);
-                    self.end_rest(children);
+                    self.end_rest(children, &mut life.hung_up);
                     life.exit = None;
                     return Ok(());
                 }
@@ -236,7 +246,7 @@ impl Supervisor<'_> {
     }
 
     /// Which limits the command has met, from how its program ended and from what the kernel refuses now.
-    fn limits_met(&self, exit: Exit, killed: bool) -> Vec<Denied> {
+    fn limits_met(&self, exit: Exit, life: &mut Life) -> Vec<Denied> {
         let limits = &self.start.limits;
         // A shell tells the signal that ended its program as an exit code.
         let signal = match exit {
@@ -251,11 +261,11 @@ impl Supervisor<'_> {
         if by(Signal::SIGXFSZ) && limits.file_bytes.is_some() {
             met.push(Denied::FileSize);
         }
-        if by(Signal::SIGKILL) && !killed && self.kernel_kills.is_some() && kernel_kills() > self.kernel_kills {
+        if by(Signal::SIGKILL) && !life.killed && self.kernel_kills.is_some() && kernel_kills() > self.kernel_kills {
             met.push(Denied::MachineMemory);
         }
         let bounded = limits.processes.filter(|_| self.start.tier == Tier::Namespaces);
-        if bounded.is_some_and(|most| !is_childless() && has_no_room(most)) {
+        if bounded.is_some_and(|most| !is_childless(&mut life.hung_up) && has_no_room(most)) {
             met.push(Denied::Processes);
         }
         met
@@ -323,9 +333,9 @@ impl Supervisor<'_> {
 
     /// Ends what the program left behind, and returns how many processes that were. A process that the kernel does not
     /// let go of is waited for only so long; it can do nothing any more.
-    fn end_rest(&mut self, children: &SignalFd) -> u32 {
+    fn end_rest(&mut self, children: &SignalFd, hung_up: &mut u32) -> u32 {
         // What has ended by itself meanwhile is not counted. Mostly nobody is left at all.
-        if is_childless() {
+        if is_childless(hung_up) {
             return 0;
         }
         let until = Instant::now() + Duration::from_millis(LAST_PROCESSES_MS);
@@ -399,10 +409,12 @@ fn asking(number: u8) -> Signal {
 }
 
 /// Whether nobody is left; reaps who has ended. Everything that a command starts comes back to this process when its parent ends.
-fn is_childless() -> bool {
+///
+/// Counts those that ended by SIGHUP.
+fn is_childless(hung_up: &mut u32) -> bool {
     loop {
         match reap_one() {
-            Reaped::Ended(..) => {}
+            Reaped::Ended(_, exit) => *hung_up += u32::from(exit == HUNG_UP),
             Reaped::NoneYet => return false,
             Reaped::Nobody => return true,
         }
@@ -424,6 +436,8 @@ struct Life {
     over: Option<Denied>,
     /// Its opens are made for it.
     opens: bool,
+    /// Number of its processes that ended by SIGHUP.
+    hung_up: u32,
 }
 
 /// Reaps whoever has ended, until it is the program's turn.
@@ -433,6 +447,8 @@ fn reap(life: &mut Life) {
     {
         if pid.as_raw_pid() == life.program.as_raw() {
             life.exit = Some(exit);
+        } else {
+            life.hung_up += u32::from(exit == HUNG_UP);
         }
     }
 }

@@ -35,16 +35,12 @@ pub struct Order {
 enum Word {
     /// The command has to end.
     End(Denied),
-    Over(Account),
+    Account(Account),
     /// A directory was removed, or this number of errno(3) says why not.
     Removed(Option<i32>),
 }
 
-/// First byte of what a supervisor says: its command is over, or a path follows that is to be removed.
-const OVER: u8 = b'x';
-const REMOVE: u8 = b'r';
-
-/// What is known of a command that is over.
+/// What is known of a command that is over, or since it was asked about before.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Account {
     /// No other ran at any time, but for those that stay. Only then does what the kernel counts for all of them say something
@@ -54,11 +50,17 @@ pub struct Account {
     pub appeared: Vec<RawString>,
 }
 
+/// First byte of what a supervisor says: it asks for an [`Account`] of a command that goes on, or of one that is over, or a path follows
+/// that is to be removed.
+const GOES_ON: u8 = b'a';
+const IS_OVER: u8 = b'x';
+const REMOVE: u8 = b'r';
+
 /// A supervisor's end of its line.
 #[derive(Debug)]
 pub struct SupervisorLine {
     socket: OwnedFd,
-    /// Why the command has to end, if the launcher said so before it was listened for.
+    /// The order to end that came before the answer to a question.
     end: RefCell<Option<Denied>>,
 }
 
@@ -80,15 +82,29 @@ impl SupervisorLine {
 
     /// Nothing of the command is left. What is known of it: nothing, if the launcher has gone.
     pub fn over(&self) -> Account {
-        let _ = rustix::net::send(&self.socket, &[OVER], SendFlags::NOSIGNAL);
+        self.ask(IS_OVER)
+    }
+
+    /// What is known of a command that goes on, since this was asked before.
+    pub fn account(&self) -> Account {
+        self.ask(GOES_ON)
+    }
+
+    fn ask(&self, word: u8) -> Account {
+        let _ = rustix::net::send(&self.socket, &[word], SendFlags::NOSIGNAL);
         loop {
             match receive(&self.socket) {
-                Ok(Some((Word::Over(account), _))) => return account,
-                // It had ended before it was to.
-                Ok(Some((Word::End(_) | Word::Removed(_), _))) => {}
+                Ok(Some((Word::Account(account), _))) => return account,
+                Ok(Some((Word::End(why), _))) => drop(self.end.replace(Some(why))),
+                Ok(Some((Word::Removed(_), _))) => {}
                 Ok(None) | Err(_) => return Account::default(),
             }
         }
+    }
+
+    /// The order to end the command, if one came while [`SupervisorLine::account`] waited.
+    pub fn take_order_to_end(&self) -> Option<Denied> {
+        self.end.take()
     }
 
     /// Why the command has to end.
@@ -119,7 +135,7 @@ impl SupervisorLine {
                 Some((Word::Removed(None), _)) => return Ok(()),
                 Some((Word::Removed(Some(number)), _)) => return Err(Errno::from_raw_os_error(number)),
                 Some((Word::End(why), _)) => _ = self.end.replace(Some(why)),
-                Some((Word::Over(_), _)) => {}
+                Some((Word::Account(_), _)) => {}
                 None => return Err(Errno::IO),
             }
         }
@@ -146,20 +162,22 @@ pub struct SupervisorTable {
 struct Entry {
     /// The launcher's end; `None` when the other one is closed.
     line: Option<OwnedFd>,
-    /// `None` if it stays.
-    number: Option<u64>,
+    stays: bool,
+    /// No command ran when it began, or was asked about.
     began_alone: bool,
-    /// How much had appeared at protected paths before.
+    /// Number of commands that had begun by then, this one included.
+    begun: u64,
+    /// How much had appeared at protected paths by then.
     appearances: u64,
 }
 
 impl SupervisorTable {
     /// This supervisor has a command, and the other end of the line.
     pub fn begin(&mut self, supervisor: i32, line: OwnedFd, stays: bool, appearances: u64) {
-        let began_alone = self.running.values().all(|entry| entry.number.is_none());
+        let began_alone = self.running.values().all(|entry| entry.stays);
         self.begun += u64::from(!stays);
-        let number = (!stays).then_some(self.begun);
-        self.running.insert(supervisor, Entry { line: Some(line), number, began_alone, appearances });
+        let begun = self.begun;
+        self.running.insert(supervisor, Entry { line: Some(line), stays, began_alone, begun, appearances });
     }
 
     /// Whether no command runs.
@@ -172,30 +190,37 @@ impl SupervisorTable {
         self.running.iter().filter_map(|(supervisor, entry)| Some((*supervisor, entry.line.as_ref()?.as_fd()))).unzip()
     }
 
-    /// Hears a supervisor. If its command is over it is told what was seen, and the command runs no more. If it wants a directory removed,
-    /// that is returned, and it waits for [`SupervisorTable::removed`]. Else it has gone, and the command may not be at its end yet.
-    pub fn hear(&mut self, supervisor: i32, appeared_since: impl FnOnce(u64) -> Vec<RawString>) -> Option<RawString> {
+    /// Hears a supervisor. If it asks for an account it is told what was seen. If it wants a directory removed, that is returned, and it
+    /// waits for [`SupervisorTable::removed`]. Else it has gone, and its command may not be at its end yet.
+    pub fn hear(
+        &mut self,
+        supervisor: i32,
+        appearances: u64,
+        appeared_since: impl FnOnce(u64) -> Vec<RawString>,
+    ) -> Option<RawString> {
+        let runs_alone = self.running.values().all(|entry| entry.stays);
         let entry = self.running.get_mut(&supervisor)?;
         let line = entry.line.take()?;
-        let mut word = [0; 1];
-        match rustix::io::read(&line, &mut word) {
-            Ok(1) if word[0] == REMOVE => {
-                // The rest comes at once.
-                rustix::io::ioctl_fionbio(&line, false).ok()?;
-                let (path, _) = receive(&line).ok()??;
-                entry.line = Some(line);
-                Some(path)
-            }
-            Ok(1) => {
-                let was_alone = entry.began_alone && entry.number == Some(self.begun);
-                let account = Account { was_alone, appeared: appeared_since(entry.appearances) };
-                self.running.remove(&supervisor);
-                // It fails only where nobody hears it.
-                let _ = send(&line, &Word::Over(account), &[]);
-                None
-            }
-            _ => None,
+        let mut word = [0];
+        let Ok(1) = rustix::io::read(&line, &mut word) else { return None };
+        if word == [REMOVE] {
+            // The rest comes at once.
+            rustix::io::ioctl_fionbio(&line, false).ok()?;
+            let (path, _) = receive(&line).ok()??;
+            entry.line = Some(line);
+            return Some(path);
         }
+        let was_alone = entry.began_alone && entry.begun == self.begun;
+        let account = Account { was_alone, appeared: appeared_since(entry.appearances) };
+        // It fails only where nobody hears it.
+        let _ = send(&line, &Word::Account(account), &[]);
+        if word == [GOES_ON] {
+            let (stays, line, begun) = (entry.stays, Some(line), self.begun);
+            *entry = Entry { line, stays, began_alone: runs_alone, begun, appearances };
+        } else {
+            self.running.remove(&supervisor);
+        }
+        None
     }
 
     /// Tells a supervisor how a removal went.
@@ -233,11 +258,42 @@ mod tests {
 
     /// Whether it was alone.
     fn end(supervisors: &mut SupervisorTable, supervisor: i32, line: &SupervisorLine) -> bool {
-        rustix::io::write(&line.socket, &[OVER]).unwrap();
-        supervisors.hear(supervisor, |since| vec![since.to_string().as_str().into()]);
+        rustix::io::write(&line.socket, &[IS_OVER]).unwrap();
+        supervisors.hear(supervisor, 0, |since| vec![since.to_string().as_str().into()]);
         let account = line.over();
         assert_eq!(account.appeared, [supervisor.to_string().as_str().into()]);
         account.was_alone
+    }
+
+    /// Asks about one that goes on, when so much has appeared: whether it was alone, and since which appearance it was told.
+    fn ask(
+        supervisors: &mut SupervisorTable,
+        supervisor: i32,
+        line: &SupervisorLine,
+        appearances: u64,
+    ) -> (bool, String) {
+        rustix::io::write(&line.socket, &[GOES_ON]).unwrap();
+        supervisors.hear(supervisor, appearances, |since| vec![since.to_string().as_str().into()]);
+        let Ok(Some((Word::Account(account), _))) = receive(&line.socket) else { panic!("no account") };
+        (account.was_alone, account.appeared[0].as_path().display().to_string())
+    }
+
+    #[test]
+    fn account_of_resident_covers_time_since_last_one() {
+        let mut supervisors = SupervisorTable::default();
+        let resident = begin(&mut supervisors, 9, true);
+        assert_eq!(ask(&mut supervisors, 9, &resident, 20), (true, "9".to_owned()));
+        let command = begin(&mut supervisors, 10, false);
+        assert_eq!(ask(&mut supervisors, 9, &resident, 21), (false, "20".to_owned()));
+        end(&mut supervisors, 10, &command);
+        // It began while a command ran.
+        assert_eq!(ask(&mut supervisors, 9, &resident, 22), (false, "21".to_owned()));
+        assert_eq!(ask(&mut supervisors, 9, &resident, 23), (true, "22".to_owned()));
+        supervisors.end_all(&Denied::Repeated);
+        rustix::io::write(&resident.socket, &[GOES_ON]).unwrap();
+        supervisors.hear(9, 23, |_| Vec::new());
+        assert_eq!(resident.account(), Account { was_alone: true, appeared: Vec::new() });
+        assert_eq!(resident.take_order_to_end(), Some(Denied::Repeated));
     }
 
     #[test]
@@ -265,7 +321,7 @@ mod tests {
         let wait = rustix::event::Timespec { tv_sec: 30, tv_nsec: 0 };
         let mut readable = [rustix::event::PollFd::new(&socket, rustix::event::PollFlags::IN)];
         assert_eq!(rustix::event::poll(&mut readable, Some(&wait)), Ok(1));
-        assert_eq!(supervisors.hear(10, |_| Vec::new()), Some("/w/lib/.git".into()));
+        assert_eq!(supervisors.hear(10, 0, |_| Vec::new()), Some("/w/lib/.git".into()));
         supervisors.removed(10, Err(Errno::NOTEMPTY));
         let (removed, line) = asks.join().unwrap();
         assert_eq!((removed, line.has_to_end()), (Err(Errno::NOTEMPTY), true));
@@ -283,7 +339,7 @@ mod tests {
         supervisors.end_all(&Denied::Repeated);
         assert!(!end(&mut supervisors, 10, &first));
         drop(second);
-        supervisors.hear(11, |_| Vec::new());
+        supervisors.hear(11, 0, |_| Vec::new());
         assert_eq!((supervisors.lines().0, supervisors.is_empty()), (vec![], false));
         supervisors.retain(&HashSet::new());
         assert!(supervisors.is_empty());

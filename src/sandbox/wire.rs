@@ -215,8 +215,8 @@ pub enum Event {
     Accounted {
         number: u64,
         changed: Option<Changed>,
-        /// As [`Denied::Hidden`].
-        hidden: Vec<RawString>,
+        /// Refusals of the walls since it was asked before, each once.
+        denied: Vec<Denied>,
     },
     /// Of a dry run, before its last words: a file with a [`super::DryRunReport`] comes with it.
     WouldChange,

@@ -2,6 +2,7 @@
 //!
 //! Functions over bytes. Nothing here touches the disk, and the only clock is a deadline that is passed in.
 
+pub mod alike;
 pub mod columns;
 pub mod count;
 pub mod diff;

@@ -40,6 +40,10 @@ impl Surroundings<'_> {
     }
 }
 
+/// Said of code that looked for another machine.
+pub(super) const NO_NETWORK: &str =
+    "Python has no network here; only the operator can give it one (--allow-net), so do not try again";
+
 /// How the system, Python and the usual programs say that there is no way to another machine.
 const UNREACHABLE: [&str; 7] = [
     "Network is unreachable",
@@ -100,10 +104,7 @@ pub(super) fn hints(
     if around.offline
         && (is_unreachable(around.stderr) || raised.is_some_and(|raised| is_unreachable(&raised.traceback)))
     {
-        hints.push(
-            "Python has no network here; only the operator can give it one (--allow-net), so do not try again"
-                .to_owned(),
-        );
+        hints.push(NO_NETWORK.to_owned());
     }
     hints
 }
@@ -199,8 +200,7 @@ mod tests {
 
     #[test]
     fn who_looks_for_a_network_is_told_that_there_is_none_and_who_asks_that_nobody_answers() {
-        let network =
-            "Python has no network here; only the operator can give it one (--allow-net), so do not try again";
+        let network = NO_NETWORK;
         let unreachable = "[Errno 101] Network is unreachable";
         assert_eq!(said("OSError", unreachable, "", true), [network]);
         assert_eq!(said("", "", "curl: (6) Could not resolve host: x\n", true), [network]);

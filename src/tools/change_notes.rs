@@ -116,6 +116,13 @@ pub struct ChangesMade {
     outside: Option<Open<Settled>>,
 }
 
+impl ChangesMade {
+    /// What of it programs outside run.
+    pub fn into_outside(self) -> Option<Settled> {
+        self.outside.map(|Open(settled)| settled)
+    }
+}
+
 /// The note below the reply to a call that waited for its commands, and the same for programs. `None` if nothing was changed.
 pub fn changes_made(context: &Context<'_>) -> Option<(String, ChangesMade)> {
     let ByCommands { number: call, fault, settled } = context.changes.by_commands();

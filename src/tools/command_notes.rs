@@ -3,6 +3,9 @@
 use std::fmt::{self, Write as _};
 use std::path::Path;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::services::Commands;
 use crate::error::Error;
 use crate::exec::{Denied, Exit};
@@ -23,14 +26,52 @@ pub fn exit_code(exit: Exit) -> i32 {
     }
 }
 
+/// The number of the signal that ended a program, if one did.
+pub fn signal(exit: Exit) -> Option<i32> {
+    match exit {
+        Exit::Code(_) => None,
+        Exit::Signal(signal) => Some(signal),
+    }
+}
+
+/// Note about processes that were ended with the program that had left them running; `None` if there were none.
+pub fn left_note(left: u32) -> Option<String> {
+    let processes = match left {
+        0 => return None,
+        1 => "1 process that it left running was ended with it".to_owned(),
+        _ => format!("{left} processes that it left running were ended with it"),
+    };
+    Some(format!("{processes}; run a server in the foreground of a background command, without `&` or a daemon option"))
+}
+
+/// Refusals of the walls, a line each, connections left out.
+pub fn denied_lines(denied: &[Denied], commands: &Commands) -> Vec<String> {
+    let mut notes = Notes::below("", "");
+    notes.add_denied(denied, commands);
+    notes.take_remarks().notes
+}
+
 /// What is said of a place that is hidden by a pattern.
 pub fn hidden_note(place: &Path) -> String {
     format!("hidden by the operator: `{}` (--hide); other ways do not lead there", show_path(place))
 }
 
-/// Lines in brackets below an output.
+/// Lines in brackets below an output, and what the data has of them.
 #[derive(Debug)]
-pub struct Notes(String);
+pub struct Notes {
+    text: String,
+    remarks: Remarks,
+}
+
+/// Signal and notes of a program that has ended, for the data.
+#[derive(Debug, Default, JsonSchema, Serialize)]
+pub struct Remarks {
+    /// Signal that ended it
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signal: Option<i32>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
 
 impl Notes {
     /// Below this output, or these words where there is none.
@@ -39,22 +80,41 @@ impl Notes {
         if !text.ends_with('\n') {
             text.push('\n');
         }
-        Self(text)
+        Self { text, remarks: Remarks::default() }
     }
 
     pub fn add(&mut self, note: fmt::Arguments<'_>) {
-        // Writing to a String cannot fail.
-        let _ = writeln!(self.0, "[{note}]");
+        self.show(note);
+        self.remarks.notes.push(note.to_string());
     }
 
-    pub fn extend(&mut self, notes: impl IntoIterator<Item = String>) {
-        notes.into_iter().for_each(|note| self.add(format_args!("{note}")));
+    /// Adds a line to the text alone: the data has a field for what it says.
+    pub fn show(&mut self, note: fmt::Arguments<'_>) {
+        // Writing to a String cannot fail.
+        let _ = writeln!(self.text, "[{note}]");
+    }
+
+    pub fn show_all(&mut self, notes: impl IntoIterator<Item = String>) {
+        notes.into_iter().for_each(|note| self.show(format_args!("{note}")));
+    }
+
+    /// Takes what the data says.
+    pub fn take_remarks(&mut self) -> Remarks {
+        std::mem::take(&mut self.remarks)
     }
 
     /// Adds how the program ended by a signal, if it did.
     pub fn add_signal(&mut self, exit: Exit) {
         if let Exit::Signal(signal) = exit {
-            self.add(format_args!("ended by signal {signal}"));
+            self.show(format_args!("ended by signal {signal}"));
+            self.remarks.signal = Some(signal);
+        }
+    }
+
+    /// Adds that processes of a command in the background were ended with it.
+    pub fn add_left(&mut self, left: u32) {
+        if let Some(note) = left_note(left) {
+            self.add(format_args!("{note}"));
         }
     }
 
@@ -63,7 +123,7 @@ impl Notes {
         for denied in denied {
             match denied {
                 Denied::Network => self.add(format_args!("{}", no_network(commands))),
-                Denied::Blocked(_) | Denied::MoreBlocked(_) => self.extend(denied.blocked_in_words()),
+                Denied::Blocked(_) | Denied::MoreBlocked(_) => self.show_all(denied.blocked_in_words()),
                 Denied::Metadata(path) => self.add(format_args!(
                     "commands cannot change mode, owner, times or attributes of `{}`",
                     show_path(path.as_path())
@@ -137,13 +197,13 @@ impl Notes {
 
     /// The text as it is.
     pub fn text(self) -> String {
-        self.0.trim_end().to_owned()
+        self.text.trim_end().to_owned()
     }
 
     /// The text, with a last line about the state.
     pub fn end(mut self, state: fmt::Arguments<'_>) -> String {
-        let _ = write!(self.0, "[{state}]");
-        self.0
+        let _ = write!(self.text, "[{state}]");
+        self.text
     }
 }
 

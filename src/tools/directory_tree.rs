@@ -42,26 +42,32 @@ pub struct Params {
 #[derive(JsonSchema)]
 #[schemars(rename = "Node")]
 #[expect(dead_code, reason = "the schema generator reads its fields")]
-struct Node {
+struct NodeSchema {
     name: String,
     #[schemars(rename = "type")]
     kind: ItemKind,
+    /// How many entries below it are not in the reply
+    #[schemars(rename = "leftOut", skip_serializing_if = "Option::is_none")]
+    left_out: Option<usize>,
+    /// The whole tree was not walked
+    #[schemars(skip_serializing_if = "Option::is_none")]
+    truncated: Option<bool>,
     /// Of directories that were gone into.
     #[schemars(skip_serializing_if = "Vec::is_empty")]
-    children: Vec<Node>,
+    children: Vec<NodeSchema>,
 }
 
-/// A [`Node`]; it is only ever written as text.
+/// A [`NodeSchema`]; it is only ever written as text.
 #[derive(Debug, Serialize)]
 pub enum Output {}
 
 impl JsonSchema for Output {
     fn schema_name() -> Cow<'static, str> {
-        Node::schema_name()
+        NodeSchema::schema_name()
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        Node::json_schema(generator)
+        NodeSchema::json_schema(generator)
     }
 }
 
@@ -95,7 +101,9 @@ impl Tool for DirectoryTree {
         let mut held = context.room().share();
         let names: usize = all.iter().map(|entry| entry.name.len() + TREE_NODE_BYTES).sum();
         context.room().cover(&mut held, size_of_val(all) + names * TREE_COPIES)?;
-        let mut text = json(&root, entries, usize::MAX);
+        let is_truncated = tree.as_ref().is_some_and(|tree| tree.truncated);
+        let root = Root { name: &root, left_out: 0, is_truncated };
+        let mut text = json(root, entries, &[], usize::MAX);
         let means = "leave it out with excludeGlobs or respectGitignore, or set depth";
         let bulk = Bulk::note(text.len(), all.len(), "entries", means, || Bulk::of_tree(all));
         let mut notes: Vec<String> = bulk.into_iter().collect();
@@ -107,15 +115,17 @@ impl Tool for DirectoryTree {
             notes.push(format!("[{} directories could not be read, or lie too deep]", tree.skipped));
         }
         let most = if params.depth.is_some() { usize::MAX } else { context.most_bytes(None) };
-        let mut cut = None;
+        let (mut cut, mut left_out, mut root) = (None, Vec::new(), root);
         if text.len() > most
             && let Some(tree) = &mut tree
         {
-            let room = most.saturating_sub(json(&root, Some(&[]), 0).len());
+            root.left_out = tree.entries.len();
+            let room = most.saturating_sub(json(root, Some(&[]), &[], 0).len());
             let fitted = FittedTree::new(std::mem::take(&mut tree.entries), room, length);
-            text = json(&root, Some(&fitted.entries), usize::MAX);
+            root.left_out = fitted.others();
+            text = json(root, Some(&fitted.entries), &fitted.left_out, usize::MAX);
             cut = Some(fitted.note());
-            tree.entries = fitted.entries;
+            (tree.entries, left_out) = (fitted.entries, fitted.left_out);
         }
         let entries = tree.as_ref().map(|tree| tree.entries.as_slice());
         let is_deep = entries.unwrap_or_default().iter().any(|entry| entry.depth > MAX_NESTED_LEVELS);
@@ -123,7 +133,7 @@ impl Tool for DirectoryTree {
             notes.push(format!(
                 "[structuredContent ends {MAX_NESTED_LEVELS} levels down, for clients that cannot read more]"
             ));
-            json(&root, entries, MAX_NESTED_LEVELS)
+            json(root, entries, &left_out, MAX_NESTED_LEVELS)
         } else {
             text.clone()
         };
@@ -132,13 +142,28 @@ impl Tool for DirectoryTree {
     }
 }
 
-/// The root and the entries below it (each directory before what is in it) as nested JSON, `levels` deep.
-fn json(root: &str, entries: Option<&[TreeEntry]>, levels: usize) -> String {
+/// The root of a tree.
+#[derive(Clone, Copy)]
+struct Root<'a> {
+    name: &'a str,
+    /// How many entries are left out, beside those below closed directories.
+    left_out: usize,
+    is_truncated: bool,
+}
+
+/// The root and the entries below it (each directory before what is in it) as nested JSON, `levels` deep. `left_out` says how many
+/// entries below each were left out.
+fn json(root: Root<'_>, entries: Option<&[TreeEntry]>, left_out: &[usize], levels: usize) -> String {
     let mut out = Vec::new();
     let mut open = 0;
-    node(&mut out, root, Kind::Directory, entries.is_some(), &mut open);
+    let all = entries.unwrap_or_default();
+    // Of a tree that is cut at a level, the root says that it is.
+    let cut = all.iter().filter(|entry| entry.depth > levels).count();
+    let name =
+        Node { name: root.name, kind: Kind::Directory, is_truncated: root.is_truncated, left_out: root.left_out + cut };
+    node(&mut out, name, entries.is_some(), &mut open);
     let mut first = true;
-    for entry in entries.unwrap_or_default().iter().filter(|entry| entry.depth <= levels) {
+    for (at, entry) in all.iter().enumerate().filter(|(_, entry)| entry.depth <= levels) {
         while open > entry.depth {
             out.extend_from_slice(b"]}");
             open -= 1;
@@ -147,8 +172,9 @@ fn json(root: &str, entries: Option<&[TreeEntry]>, levels: usize) -> String {
         if !std::mem::take(&mut first) {
             out.push(b',');
         }
-        first =
-            node(&mut out, &show(entry.name.as_bytes()), entry.kind, entry.listed && entry.depth < levels, &mut open);
+        let left_out = left_out.get(at).copied().unwrap_or_default();
+        let name = Node { name: &show(entry.name.as_bytes()), kind: entry.kind, is_truncated: false, left_out };
+        first = node(&mut out, name, entry.listed && entry.depth < levels, &mut open);
     }
     for _ in 0..open {
         out.extend_from_slice(b"]}");
@@ -156,21 +182,41 @@ fn json(root: &str, entries: Option<&[TreeEntry]>, levels: usize) -> String {
     String::from_utf8(out).unwrap_or_default()
 }
 
-/// How long the text of one entry is, with a comma.
+/// How long the text of one entry is at most, with a comma.
 fn length(entry: &TreeEntry) -> usize {
     let mut out = Vec::new();
-    let is_open = node(&mut out, &show(entry.name.as_bytes()), entry.kind, entry.listed, &mut 0);
+    // A directory that was listed may be closed, and then it says so.
+    let left_out = if entry.listed { MAX_TREE_ENTRIES } else { 0 };
+    let name = Node { name: &show(entry.name.as_bytes()), kind: entry.kind, is_truncated: false, left_out };
+    let is_open = node(&mut out, name, entry.listed, &mut 0);
     out.len() + 1 + 2 * usize::from(is_open)
 }
 
+/// What is written of one entry.
+struct Node<'a> {
+    name: &'a str,
+    kind: Kind,
+    is_truncated: bool,
+    left_out: usize,
+}
+
 /// Writes a node, and leaves it open when it has a list of children; whether it did.
-fn node(out: &mut Vec<u8>, name: &str, kind: Kind, listed: bool, open: &mut usize) -> bool {
+fn node(out: &mut Vec<u8>, node: Node<'_>, listed: bool, open: &mut usize) -> bool {
+    let Node { name, kind, is_truncated, left_out } = node;
     out.extend_from_slice(b"{\"name\":");
     escape_into(out, name);
     out.extend_from_slice(b",\"type\":\"");
     out.extend_from_slice(ItemKind::from(kind).name().as_bytes());
+    out.push(b'"');
+    if is_truncated {
+        out.extend_from_slice(b",\"truncated\":true");
+    }
+    if left_out > 0 {
+        out.extend_from_slice(b",\"leftOut\":");
+        out.extend_from_slice(left_out.to_string().as_bytes());
+    }
     let has_list = kind == Kind::Directory && listed;
-    out.extend_from_slice(if has_list { b"\",\"children\":[" } else { b"\"}" });
+    out.extend_from_slice(if has_list { b",\"children\":[" } else { b"}" });
     *open += usize::from(has_list);
     has_list
 }
@@ -196,13 +242,17 @@ mod tests {
             r#"{"name":"d","type":"directory"},{"name":"e","type":"directory","children":[]},"#,
             r#"{"name":"f","type":"link"}]}"#
         );
-        assert_eq!(json("r", Some(&entries), 3), expected);
+        let root = Root { name: "r", left_out: 0, is_truncated: false };
+        assert_eq!(json(root, Some(&entries), &[], 3), expected);
         let shallow = concat!(
-            r#"{"name":"r","type":"directory","children":[{"name":"a","type":"directory"},"#,
+            r#"{"name":"r","type":"directory","leftOut":2,"children":[{"name":"a","type":"directory"},"#,
             r#"{"name":"d","type":"directory"},{"name":"e","type":"directory"},{"name":"f","type":"link"}]}"#
         );
-        assert_eq!(json("r", Some(&entries), 1), shallow);
-        assert_eq!(json("r", Some(&[]), 3), r#"{"name":"r","type":"directory","children":[]}"#);
-        assert_eq!(json("r", None, 3), r#"{"name":"r","type":"directory"}"#);
+        assert_eq!(json(root, Some(&entries), &[], 1), shallow);
+        assert_eq!(json(root, Some(&[]), &[], 3), r#"{"name":"r","type":"directory","children":[]}"#);
+        assert_eq!(json(root, None, &[], 3), r#"{"name":"r","type":"directory"}"#);
+        let cut = Root { is_truncated: true, left_out: 7, ..root };
+        let closed = r#"{"name":"r","type":"directory","truncated":true,"leftOut":7,"children":[{"name":"d","type":"directory","leftOut":9}]}"#;
+        assert_eq!(json(cut, Some(&entries[3..4]), &[9], 3), closed);
     }
 }

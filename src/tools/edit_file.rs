@@ -106,6 +106,7 @@ fn preview(context: &Context<'_>, path: &str, edits: &[Edit], expected: Option<&
     let applied = edits::apply(&bytes, edits, context.room())
         .map_err(|source| Error::Edit { path: path.clone(), source: Box::new(source) })?;
     let diff = edits::preview(&path, &bytes, &applied, context.room())?;
+    let diff = edits::fitted(diff, context.most_bytes(None));
     let mut content = vec![Content::text(&*diff)];
     content.extend(edits::notes(&applied, edits).map(Content::Text));
     let sha256 = expected.map(|_| hash::of(applied.content.pieces()));

@@ -83,6 +83,7 @@ impl Tool for EditFiles {
         let edits: Vec<Edit> = params.edits.into_iter().map(Edit::from).collect();
         if params.dry_run == Some(true) {
             let results = parallel::map(&paths, |path| preview(context, path, &edits));
+            let results = fitted(results, context.most_bytes(None));
             return Ok(report(&paths, results, Some(&Preview { atomic: params.atomic == Some(true) })));
         }
         let batch = Batch { context, edits: &edits, steps: AtomicU64::new(0), files: paths.len() as u64 };
@@ -147,6 +148,19 @@ fn preview(context: &Context<'_>, path: &Path, edits: &[Edit]) -> FileResult {
     let applied = apply(file.shown(), Cow::Borrowed(&bytes), edits, context.room())?;
     let text = edits::preview(&show_path(file.shown()), &bytes, &applied, context.room())?;
     Ok((text, applied.per_edit.iter().map(EditReport::from).collect()))
+}
+
+/// Diffs that fit into a reply of so many bytes: the first ones whole, then a line for each.
+fn fitted(results: Vec<FileResult>, most: usize) -> Vec<FileResult> {
+    let mut room = most;
+    let fit = |result: FileResult| {
+        result.map(|(diff, edits)| {
+            let diff = edits::fitted(diff, room);
+            room = room.saturating_sub(diff.len());
+            (diff, edits)
+        })
+    };
+    results.into_iter().map(fit).collect()
 }
 
 /// Files named by a glob were not looked at by anybody, so what searches leave out as binary is left alone here too.

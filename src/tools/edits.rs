@@ -1,11 +1,13 @@
 //! What `edit_file` and `edit_files` share: the edits as arguments, applied to a content, and reported.
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::page::whole_lines;
 use crate::budget::{Exhausted, Room};
 use crate::cancel::Bound;
 use crate::edit::{self, Applied, Edit, EditError, Options, Rule};
@@ -79,6 +81,23 @@ pub fn apply<'a>(bytes: impl Into<Cow<'a, [u8]>>, edits: &[Edit], room: Room<'_>
 /// The unified diff of what the edits would do.
 pub fn preview(path: &str, before: &[u8], applied: &Applied<'_>, room: Room<'_>) -> Result<String, Exhausted> {
     Ok(edit::preview(path, before, applied, options(room))?.unwrap_or_else(|| "(no changes)".to_owned()))
+}
+
+/// As many whole lines of a diff as have `most` bytes, and a line that says how much is left out.
+pub fn fitted(mut diff: String, most: usize) -> String {
+    if diff.len() <= most {
+        return diff;
+    }
+    let (bytes, kept) = (diff.len(), whole_lines(&diff, most));
+    let lines = diff[kept..].lines().count();
+    diff.truncate(kept);
+    let left = bytes - kept;
+    // Writing to a String cannot fail.
+    let _ = write!(
+        diff,
+        "[{lines} more lines of the diff, {left} bytes, are left out; try the edits on fewer places or files]"
+    );
+    diff
 }
 
 /// Makes a change of one file anew as long as other programs change the file meanwhile; the last time with its directory

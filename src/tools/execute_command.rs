@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::change_notes::{ChangesMade, changes_made};
-use super::command_notes::{Notes, exit_code, refused};
+use super::command_notes::{Notes, Remarks, exit_code, refused};
 use super::dry_run_notes::{WouldChange, would_change};
 use super::python::Open;
 use super::shown_output::{ShownOutput, both};
@@ -84,6 +84,8 @@ pub struct Output {
     /// How many more there were, at other places
     #[serde(skip_serializing_if = "Option::is_none")]
     blocked_more: Option<u64>,
+    #[serde(flatten)]
+    remarks: Remarks,
 }
 
 impl Tool for ExecuteCommand {
@@ -258,7 +260,7 @@ fn handed_over(
 /// The texts, the first of them with notes below it, and the logs.
 fn shown([stdout, stderr]: [ShownOutput; 2]) -> (String, String, Notes, Vec<String>) {
     let mut notes = Notes::below(&stdout.text, "(no output)");
-    notes.extend([stdout.note, stderr.note].into_iter().flatten());
+    notes.show_all([stdout.note, stderr.note].into_iter().flatten());
     let logs = [stdout.log, stderr.log].into_iter().flatten().collect();
     (stdout.text, stderr.text, notes, logs)
 }
@@ -291,12 +293,13 @@ fn reply(
     notes.add_denied(&outcome.denied, &context.services.commands);
     notes.add_identity(outcome.exit, &[&stdout, &stderr]);
     let (note, changed) = changes_made(context).unzip();
-    notes.extend(note);
+    notes.show_all(note);
     let (note, would_change) = would_change.unzip();
     if note.is_some() && exit_code != 0 {
         notes.add(format_args!("{DRY_RUN_DIFFERS}"));
     }
-    notes.extend(note);
+    notes.show_all(note);
+    let remarks = notes.take_remarks();
     let mut content = vec![Content::text(notes.end(format_args!("exit code: {exit_code}")))];
     content.extend(stderr_block(&stderr));
     if let Some(WouldChange { diff, .. }) = &would_change
@@ -317,6 +320,7 @@ fn reply(
         would_change,
         blocked,
         blocked_more,
+        remarks,
         ..Output::default()
     };
     let mut reply = Reply::content(content).with(output);

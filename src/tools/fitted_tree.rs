@@ -10,6 +10,8 @@ use crate::text::escape::show;
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct FittedTree {
     pub entries: Vec<TreeEntry>,
+    /// For each of them how many entries below it were left out.
+    pub left_out: Vec<usize>,
     /// Directories whose entries were left out, and how many lie below each; those with most first.
     closed: Vec<(Vec<u8>, usize)>,
     all: usize,
@@ -67,15 +69,23 @@ impl FittedTree {
             }
         }
         drop(path);
-        for (at, ..) in &closed {
-            entries[*at].listed = false;
+        let mut left_out = vec![0; entries.len()];
+        for (at, _, below) in &closed {
+            (entries[*at].listed, left_out[*at]) = (false, *below);
         }
         let mut closed: Vec<_> = closed.into_iter().map(|(_, path, below)| (path, below)).collect();
         closed.sort_by_key(|(_, below)| std::cmp::Reverse(*below));
         let all = entries.len();
-        let mut kept = kept.into_iter();
-        entries.retain(|_| kept.next() == Some(true));
-        Self { entries, closed, all }
+        let mut is_kept = kept.iter();
+        entries.retain(|_| is_kept.next() == Some(&true));
+        let mut is_kept = kept.iter();
+        left_out.retain(|_| is_kept.next() == Some(&true));
+        Self { entries, left_out, closed, all }
+    }
+
+    /// How many entries are left out that lie in no closed directory.
+    pub fn others(&self) -> usize {
+        self.all - self.entries.len() - self.closed.iter().map(|(_, count)| count).sum::<usize>()
     }
 
     /// What was left out, and how to get it.
@@ -87,9 +97,9 @@ impl FittedTree {
         if !others.is_empty() {
             left.push(format!("{} below {} more", below(others), others.len()));
         }
-        let own = self.all - self.entries.len() - below(&self.closed);
-        if own > 0 {
-            left.push(format!("{own} others"));
+        let others = self.others();
+        if others > 0 {
+            left.push(format!("{others} others"));
         }
         format!(
             "[{} of {} entries are shown, since the reply is full; left out are {}: list one of those by path, or give depth for \

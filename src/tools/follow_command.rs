@@ -6,13 +6,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::change_notes::{ChangesMade, changes_told};
-use super::command_notes::{Notes, exit_code, refused};
+use super::command_notes::{Notes, Remarks, exit_code, refused};
 use super::python::Open;
 use super::shown_output::folded;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::cancel::{Bound, CancelToken};
 use crate::error::Error;
-use crate::exec::{Background, BackgroundCommands, Blocked, Captured, Denied, ExecError, State};
+use crate::exec::{Background, BackgroundCommands, Blocked, Captured, ExecError, State};
 use crate::limits::{
     COMMAND_PROGRESS_MS, DEFAULT_FOLLOW_SECS, DEFAULT_MATCH_SECS, KILL_GRACE_MS, KILL_WAIT_MS, MAX_FOLLOW_BYTES,
     MAX_FOLLOW_SECS,
@@ -78,6 +78,8 @@ pub struct Followed {
     blocked: Vec<Blocked>,
     #[serde(skip_serializing_if = "Option::is_none")]
     blocked_more: Option<u64>,
+    #[serde(flatten)]
+    remarks: Remarks,
 }
 
 impl Tool for FollowCommand {
@@ -221,9 +223,9 @@ fn reply(
     let whole = Captured::whole(page.bytes);
     let shown = folded(context, FollowCommand::NAME, ("output", &whole), context.most_output_bytes(params.max_tokens));
     let mut notes = Notes::below(&shown.text, "(no new output)");
-    notes.extend(shown.note);
+    notes.show_all(shown.note);
     if page.skipped > 0 {
-        notes.add(format_args!("{} bytes before this are no longer kept", page.skipped));
+        notes.show(format_args!("{} bytes before this are no longer kept", page.skipped));
     }
     let more = page.end - page.next;
     if more > 0 && is_long {
@@ -232,8 +234,8 @@ fn reply(
     }
     let matched_at = search.and_then(|search| search.found);
     match matched_at {
-        Some(at) if at >= page.next => notes.add(format_args!("`until` matches at cursor {at}")),
-        None if search.is_some() => notes.add(format_args!("`until` matches nothing so far")),
+        Some(at) if at >= page.next => notes.show(format_args!("`until` matches at cursor {at}")),
+        None if search.is_some() => notes.show(format_args!("`until` matches nothing so far")),
         _ => {}
     }
     let (mut changed, mut blocked, mut blocked_more) = (None, Vec::new(), None);
@@ -243,29 +245,29 @@ fn reply(
             if ending.timed_out {
                 notes.add(format_args!("timed out"));
             }
+            if !ending.timed_out && !ending.asked {
+                notes.add_left(ending.left);
+            }
             notes.add_signal(ending.exit);
-            // Whoever ends a command does not ask why it failed, but may not know that it was kept waiting.
-            let is_told =
-                |denied: &&Denied| !ending.asked || matches!(denied, Denied::Blocked(_) | Denied::MoreBlocked(_));
-            let told: Vec<Denied> = ending.denied.iter().filter(is_told).cloned().collect();
-            notes.add_denied(&told, &context.services.commands);
+            notes.add_denied(&ending.denied, &context.services.commands);
             let (note, made) = changes_told(context, ending.changed.as_ref()).unzip();
-            notes.extend(note);
+            notes.show_all(note);
             changed = made;
             blocked = Blocked::among(&ending.denied);
             blocked_more = Blocked::more(&ending.denied);
             for blocked in &blocked {
                 policy::note(&blocked.url(), None, Touch::Denied);
             }
-            (false, Some((exit_code(ending.exit), ending.asked)))
+            (false, Some((ending.exit, ending.asked)))
         }
         State::Lost(reason) => {
             notes.add(format_args!("{reason}"));
             (false, None)
         }
     };
+    let remarks = notes.take_remarks();
     let text = match exit {
-        Some((code, _)) => notes.end(format_args!("exit code: {code}")),
+        Some((exit, _)) => notes.end(format_args!("exit code: {}", exit_code(exit))),
         None if running => notes.end(format_args!("still running; cursor {}", page.next)),
         None => notes.end(format_args!("exit code: unknown")),
     };
@@ -276,12 +278,13 @@ fn reply(
         running,
         log: shown.log,
         matched_at,
-        exit_code: exit.map(|(code, _)| code),
+        exit_code: exit.map(|(exit, _)| exit_code(exit)),
         changed,
         blocked,
         blocked_more,
+        remarks,
     });
-    reply.is_error = !running && exit.is_none_or(|(code, asked)| code != 0 && !asked);
+    reply.is_error = !running && exit.is_none_or(|(exit, asked)| exit_code(exit) != 0 && !asked);
     Ok(reply)
 }
 

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::alike_names::alike_to_globs;
 use super::list_directory::open_directory;
 use super::name_list::NameList;
 use super::not_searched::NotSearched;
@@ -44,6 +45,10 @@ pub struct Output {
     matches: NameList,
     count: usize,
     truncated: bool,
+    /// Names that only look like what was asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(skip)]
+    alike: Vec<String>,
     #[serde(rename = "notSearched", skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
     not_searched: Option<NotSearched>,
@@ -91,7 +96,13 @@ impl Tool for GlobSearch {
         let means = "leave it out with excludeGlobs or respectGitignore";
         let bulk = || Bulk::of_paths(scope.root()?, || named.paths.iter());
         content.extend(Bulk::note(matches.text().len(), count, "paths", means, bulk).map(Content::Text));
+        let mut alike = Vec::new();
         if count == 0 {
+            let directory = open_directory(&context.services.policy, &params.directory)?;
+            if let Some((note, names)) = alike_to_globs(context, directory, &params.globs)? {
+                content.push(Content::Text(note));
+                alike = names;
+            }
             content.extend(shallow_glob_note(Some(&params.globs)).map(Content::Text));
         }
         if named.skipped > 0 {
@@ -100,6 +111,6 @@ impl Tool for GlobSearch {
         }
         let not_searched = NotSearched::of(named.left_out).filter(|_| count == 0);
         content.extend(not_searched.as_ref().map(|left_out| Content::Text(left_out.note())));
-        Ok(Reply::content(content).with(Output { matches, count, truncated, not_searched }).holding(named.held))
+        Ok(Reply::content(content).with(Output { matches, count, truncated, alike, not_searched }).holding(named.held))
     }
 }

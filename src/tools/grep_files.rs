@@ -8,6 +8,7 @@ use serde::Deserialize;
 use super::grep_reply::{Output, assemble, bulk_note};
 use super::list_directory::as_directory;
 use super::not_searched::NotSearched;
+use super::odd_files::{self, Asks};
 use super::selection::{Selection, call, scope, shallow_glob_note, unreadable_note};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
@@ -100,7 +101,7 @@ impl Tool for GrepFiles {
             most: params.max_results.unwrap_or(DEFAULT_GREP_RESULTS),
             bytes: params.max_bytes.unwrap_or(DEFAULT_GREP_BYTES) as usize,
         };
-        let selection = Selection {
+        let select = || Selection {
             directory: None,
             globs: params.globs.as_deref(),
             exclude: params.exclude_globs.as_deref().unwrap_or_default(),
@@ -111,16 +112,26 @@ impl Tool for GrepFiles {
         let call = call(context, &progress);
         let place = params.directory.as_deref().map(|path| context.services.policy.read(path)).transpose()?;
         // A `directory` that is a file stands for that file, which is what an agent means by it.
-        let file = place.as_ref().filter(|place| place.kind() == Kind::File && selection.globs.is_none());
+        let file = place.as_ref().filter(|place| place.kind() == Kind::File && params.globs.is_none());
+        let is_file = file.is_some();
         let (hits, root) = if let Some(file) = file {
             (grep_one(call, file, &pattern, wanted)?, None)
         } else {
             let directory = place.map(as_directory).transpose()?;
-            let scope = scope(context, Selection { directory, ..selection })?;
+            let scope = scope(context, Selection { directory, ..select() })?;
             let root = scope.root().map(<[u8]>::to_vec);
             (grep(call, scope, &pattern, wanted)?, root)
         };
         let (mut output, text) = assemble(&hits, wanted);
+        if let Some(asks) = Asks::of(&params.regex, !hits.files.is_empty()) {
+            let place = params.directory.as_deref().map(|path| context.services.policy.read(path)).transpose()?;
+            output.notes = if is_file {
+                odd_files::notes(context, place.into_iter(), asks)
+            } else {
+                let directory = place.map(as_directory).transpose()?;
+                odd_files::notes_of(context, &scope(context, Selection { directory, ..select() })?, asks)?
+            };
+        }
         // Images between sources are no news; a source that is binary is.
         let is_narrow = params.globs.is_some() || params.file_types.is_some();
         if hits.files.is_empty() || is_narrow && hits.left_out.binary_files > 0 {
@@ -143,6 +154,7 @@ impl Tool for GrepFiles {
         content.extend(note.map(Content::Text));
         let unreadable = hits.unreadable.iter().map(|path| path.as_os_str().as_bytes());
         content.extend(unreadable_note(unreadable).map(Content::Text));
+        content.extend(output.notes.iter().map(|note| Content::Text(format!("[{note}]"))));
         content.extend(output.not_searched.as_ref().map(|left_out| Content::Text(left_out.note())));
         Ok(Reply::content(content).with(output).holding(hits.held))
     }

@@ -28,6 +28,11 @@ pub struct Params {
 #[derive(Debug, JsonSchema, Serialize)]
 pub struct Output {
     entries: Vec<Item>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    truncated: bool,
+    /// If truncated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total: Option<usize>,
 }
 
 /// One entry; a link that leads inside the allowed directories shows as what it leads to.
@@ -137,7 +142,8 @@ fn list(context: &Context<'_>, directory: &Checked<Read>, entries: &[DirEntry]) 
         )));
     }
     let content = std::iter::once(Content::Text(text)).chain(note).collect();
-    Ok(Reply::content(content).with(Output { entries: items }))
+    let total = Some(lines.len()).filter(|total| *total > items.len());
+    Ok(Reply::content(content).with(Output { entries: items, truncated: total.is_some(), total }))
 }
 
 /// Opens a directory; a file is an error that names the right tool.

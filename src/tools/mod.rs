@@ -3,6 +3,8 @@
 //! A new tool is one file and two lines here: its `mod`, and its place in `in_order!`, which is also its place in
 //! tools/list and in the documents.
 
+mod alike_names;
+mod alike_paths;
 mod cell_notes;
 pub mod change_diff;
 pub mod change_notes;
@@ -15,6 +17,7 @@ mod grep_reply;
 mod hash;
 mod name_list;
 mod not_searched;
+mod odd_files;
 mod one_or_many;
 mod page;
 mod parallel;

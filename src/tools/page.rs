@@ -173,6 +173,9 @@ fn from_disk(
     Ok(reply.holding(held))
 }
 
+/// Said of a text whose lines end as on an old Macintosh.
+const LONE_CR: &str = "[lines end with CR alone here, which tools and grep_files do not count as a line ending]";
+
 /// Its beginning, enough to see whether it is binary.
 pub fn head(file: &Checked<Read>) -> Result<Vec<u8>, Error> {
     let mut head = vec![0; 4096];
@@ -224,6 +227,9 @@ fn reply(
     }
     let ending = LineEndings::of(text.as_bytes());
     let mut content = vec![Content::Text(text)];
+    if ending == LineEndings::Cr {
+        content.push(Content::text(LONE_CR));
+    }
     if !encoding.is_utf8() {
         content.push(Content::text(note(encoding.name())));
     }

@@ -5,7 +5,7 @@ use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::command_notes::exit_code;
+use super::command_notes::{denied_lines, exit_code};
 use super::services::Services;
 use crate::calls::{CallsError, Isolation, Kept, Play, Ran, Reach, Run, RunHost, run};
 use crate::cancel::CancelToken;
@@ -212,6 +212,7 @@ pub fn notes(services: &Services, ran: &Ran) -> Vec<String> {
     let udp = " refused: UDP other than name lookups cannot be recorded";
     add(more.datagrams_refused, "datagram was", "datagrams were", udp);
     notes.extend(ran.outcome.denied.iter().filter_map(Denied::blocked_in_words));
+    notes.extend(denied_lines(&ran.outcome.denied, &services.commands));
     notes.extend(nearness(services, ran).filter(|_| counts.refused + counts.unanswered > 0));
     if ran.isolation == Isolation::Env {
         notes.push(
@@ -221,6 +222,11 @@ pub fn notes(services: &Services, ran: &Ran) -> Vec<String> {
     }
     if ran.outcome.timed_out {
         notes.push("the application was ended at the timeout".to_owned());
+    } else if ran.outcome.left > 0 {
+        let left = u64::from(ran.outcome.left);
+        let processes = counted(left, "process that it left running was", "processes that it left running were");
+        notes
+            .push(format!("{processes} ended with the application; start a server in the foreground, not as a daemon"));
     }
     notes
 }

@@ -8,14 +8,15 @@ use base64::engine::general_purpose::STANDARD;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::cell_notes::{Surroundings, hints};
-use super::change_notes::changes_told;
-use super::command_notes::hidden_note;
+use super::cell_notes::{NO_NETWORK, Surroundings, hints};
+use super::change_notes::{ChangesMade, changes_told};
+use super::command_notes::denied_lines;
 use super::python::{Open, absolute, has_network, host, note_written, seconds, session, shown, time_limit};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::documents::{Size, picture_size};
 use crate::error::Error;
 use crate::exec::{Blocked, Denied};
+use crate::journal::Settled;
 use crate::limits::{
     CELL_GRACE_MS, MAX_CELL_PICTURES, MAX_PICTURE_BYTES, MAX_PICTURE_SIDE, PYTHON_OUTPUT_CAP_BYTES,
     PYTHON_RESULT_CAP_BYTES,
@@ -74,6 +75,9 @@ pub struct Output {
     blocked: Vec<Blocked>,
     #[serde(skip_serializing_if = "Option::is_none")]
     blocked_more: Option<u64>,
+    /// What of its changes programs outside run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outside: Option<Settled>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
 }
@@ -149,15 +153,18 @@ fn reply(
     if let Some(partial) = changes.partial {
         notes.push(format!("new and modified files are not all told: {partial}"));
     }
-    notes.extend(changes_told(context, cell.changed.as_ref()).map(|(note, _)| note));
-    let blocked = Blocked::among(&cell.blocked);
+    let (note_of_changes, changed) = changes_told(context, cell.changed.as_ref()).unzip();
+    notes.extend(note_of_changes);
+    let blocked = Blocked::among(&cell.denied);
     for blocked in &blocked {
         note(&blocked.url(), None, Touch::Denied);
     }
-    notes.extend(cell.blocked.iter().filter_map(Denied::blocked_in_words));
-    for hidden in &cell.hidden {
-        note(hidden.as_path(), None, Touch::Denied);
-        notes.push(hidden_note(hidden.as_path()));
+    notes.extend(cell.denied.iter().filter_map(Denied::blocked_in_words));
+    for denied in &cell.denied {
+        if let Denied::Hidden(path) | Denied::Protected(path) | Denied::ReadOnly(path) | Denied::Metadata(path) = denied
+        {
+            note(path.as_path(), None, Touch::Denied);
+        }
     }
     if cell.unshown > 0 {
         notes.push(format!("{} more values were displayed", cell.unshown));
@@ -169,7 +176,13 @@ fn reply(
         directory: &absolute(context, session),
         policy: &context.services.policy,
     };
-    notes.extend(hints(cell.error.as_ref(), around, |module| owner(context, session, module)));
+    let hints = hints(cell.error.as_ref(), around, |module| owner(context, session, module));
+    if hints.iter().any(|hint| hint == NO_NETWORK) {
+        // Said once.
+        cell.denied.retain(|denied| *denied != Denied::Network);
+    }
+    notes.extend(denied_lines(&cell.denied, &context.services.commands));
+    notes.extend(hints);
     let mut error = cell.error.take().map(|raised| {
         let [message, traceback] =
             [raised.value, raised.traceback].map(|text| beginning_and_end(text, PYTHON_RESULT_CAP_BYTES));
@@ -233,7 +246,8 @@ fn reply(
         timed_out: cell.timed_out,
         state_lost,
         blocked,
-        blocked_more: Blocked::more(&cell.blocked),
+        blocked_more: Blocked::more(&cell.denied),
+        outside: changed.and_then(ChangesMade::into_outside),
         notes,
     };
     let mut reply = Reply::json(Open(output))?;

@@ -5,12 +5,13 @@ use std::time::Instant;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::change_notes::changes_made;
-use super::command_notes::exit_code;
+use super::change_notes::{ChangesMade, changes_made};
+use super::command_notes::{Remarks, denied_lines, exit_code, left_note, signal};
 use super::python::{Open, host, note_written, seconds, shown, time_limit};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
-use crate::exec::{self, Blocked, Captured, ExecError, place_of};
+use crate::exec::{self, Blocked, Captured, Denied, ExecError, place_of};
+use crate::journal::Settled;
 use crate::policy::Kind;
 use crate::python::packages::quoted;
 use crate::python::{PythonError, Session};
@@ -47,8 +48,11 @@ pub struct Output {
     modified_files: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     blocked: Vec<Blocked>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    notes: Vec<String>,
+    /// What of its changes programs outside run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outside: Option<Settled>,
+    #[serde(flatten)]
+    remarks: Remarks,
 }
 
 impl Tool for RunScript {
@@ -99,10 +103,14 @@ impl Tool for RunScript {
         }
         if outcome.timed_out {
             notes.push(format!("ended after its timeout of {} s", timeout.as_secs()));
+        } else {
+            notes.extend(left_note(outcome.left));
         }
         let blocked = Blocked::among(&outcome.denied);
-        notes.extend(blocked.iter().map(ToString::to_string));
-        notes.extend(changes_made(context).map(|(note, _)| note));
+        notes.extend(outcome.denied.iter().filter_map(Denied::blocked_in_words));
+        notes.extend(denied_lines(&outcome.denied, &services.commands));
+        let (note, changed) = changes_made(context).unzip();
+        notes.extend(note);
         notes.extend(changes.partial.map(|partial| format!("new and modified files are not all told: {partial}")));
         note_written(context, &session, &changes);
         let exit_code = exit_code(outcome.exit);
@@ -115,7 +123,8 @@ impl Tool for RunScript {
             new_files: shown(context, &session, changes.new.iter().map(|path| &**path)),
             modified_files: shown(context, &session, changes.modified.iter().map(|path| &**path)),
             blocked,
-            notes,
+            outside: changed.and_then(ChangesMade::into_outside),
+            remarks: Remarks { signal: signal(outcome.exit), notes },
         }))?;
         reply.is_error = exit_code != 0 || outcome.timed_out;
         Ok(reply)

@@ -7,6 +7,7 @@ use memchr::memmem::Finder;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::alike_names::AlikeNames;
 use super::list_directory::open_directory;
 use super::name_list::NameList;
 use super::not_searched::NotSearched;
@@ -46,6 +47,12 @@ pub struct Params {
 pub struct Output {
     matches: NameList,
     count: usize,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    truncated: bool,
+    /// Names that only look like what was asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(skip)]
+    alike: Vec<String>,
     #[serde(rename = "notSearched", skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
     not_searched: Option<NotSearched>,
@@ -75,8 +82,16 @@ impl Tool for SearchFiles {
         let needle = Needle::new(&params.name_contains);
         let scope = scope(context, selection)?;
         let progress = |seen| context.progress.report(seen, None, &format!("{seen} entries seen"));
-        let named =
-            names(call(context, &progress), &scope, params.max.unwrap_or(usize::MAX), &|name, _| needle.is_in(name))?;
+        let alike = AlikeNames::new(&params.name_contains);
+        let keep = |name: &OsStr| {
+            let is_found = needle.is_in(name);
+            if !is_found {
+                alike.look(name);
+            }
+            is_found
+        };
+        let max = params.max.unwrap_or(usize::MAX);
+        let named = names(call(context, &progress), &scope, max, &|name, _| keep(name))?;
         let matches = NameList::new(&named.paths);
         let count = matches.len();
         context.progress.report_now(count as u64 + 1, None, &format!("{count} names found"));
@@ -88,18 +103,24 @@ impl Tool for SearchFiles {
         let means = "leave it out with excludeGlobs or respectGitignore";
         let bulk = || Bulk::of_paths(scope.root()?, || named.paths.iter());
         content.extend(Bulk::note(matches.text().len(), count, "names", means, bulk).map(Content::Text));
-        if named.more {
+        let truncated = named.total > count || named.more;
+        if truncated {
+            let (more, total) = (if named.more { "more than " } else { "" }, named.total);
             content.push(Content::text(format!(
-                "[truncated after {count} names; raise max or search a smaller directory]"
+                "[truncated: the first {count} of {more}{total} names; raise max or search a smaller directory]"
             )));
         }
+        let (note, alike) = alike.told("nameContains").unzip();
+        content.extend(note.map(Content::Text));
         if named.skipped > 0 {
             content.push(Content::text(format!("[{} directories could not be read]", named.skipped)));
             content.extend(unreadable_note(named.unreadable.iter().map(Vec::as_slice)).map(Content::Text));
         }
         let not_searched = NotSearched::of(named.left_out).filter(|_| count == 0);
         content.extend(not_searched.as_ref().map(|left_out| Content::Text(left_out.note())));
-        Ok(Reply::content(content).with(Output { matches, count, not_searched }).holding(named.held))
+        Ok(Reply::content(content)
+            .with(Output { matches, count, truncated, alike: alike.unwrap_or_default(), not_searched })
+            .holding(named.held))
     }
 }
 

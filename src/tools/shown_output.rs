@@ -46,16 +46,19 @@ fn shown(
     mut text: String,
     most: usize,
 ) -> ShownOutput {
+    // What is put between beginning and end is not of the stream.
+    let mut bytes = if stream.truncated { text.len().min(stream.bytes.len()) } else { text.len() };
     if text.len() > most {
-        text = Captured::cut(text.as_bytes(), most).text().into_owned();
+        let cut = Captured::cut(text.as_bytes(), most);
+        text = cut.text().into_owned();
+        bytes = bytes.min(cut.bytes.len());
     }
     let mut notes = Vec::new();
     let log = (text != stream.text() || stream.file.is_some()).then(|| {
         let uri = context.services.logs.keep(tool, stream.log()).uri.clone();
         notes.push(format!(
             "{name}: {} of {} bytes are shown, read_file has the others in `{uri}`",
-            text.len(),
-            stream.total_bytes
+            bytes, stream.total_bytes
         ));
         uri
     });

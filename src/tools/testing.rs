@@ -84,9 +84,7 @@ impl<R> Ran<R> {
     pub fn reply(self, context: &Context<'_>, text: &str, told: impl FnOnce(R) -> R) -> Reply<Reported<R>> {
         let Self { outcome: RunOutcome { report, notes, denied, log }, changed } = self;
         let mut all = Notes::below(text, "");
-        for note in notes.iter().chain(changed.iter().map(|(note, _)| note)) {
-            all.add(format_args!("{note}"));
-        }
+        all.show_all(notes.into_iter().chain(changed.iter().map(|(note, _)| note.clone())));
         all.add_denied(&denied, &context.services.commands);
         let mut content = vec![Content::text(all.text())];
         content.extend(log.map(|log| Content::Link {

@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::context::Context;
-use super::{schema, schemas};
+use super::{alike_paths, schema, schemas};
 use crate::budget::Share;
 use crate::error::Error;
 use crate::limits::{ARGUMENT_COPIES, QUICK_BYTES, SMALL_ARGUMENTS_BYTES, SMALL_MESSAGE_BYTES};
@@ -285,7 +285,7 @@ impl<T: Tool> Callable for Declared<T> {
             .transpose()?;
         let read = || serde_json::from_str(self.schemas.arguments).unwrap_or_default();
         let params = schema::read_params::<T::Params>(T::NAME, self.schema.get_or_init(read), arguments)?;
-        let reply = T::run(context, params)?;
+        let reply = T::run(context, params).map_err(|error| alike_paths::explained(&context.services.policy, error))?;
         let structured = match reply.structured.filter(|_| structured) {
             Some(Structured::Typed(output)) => {
                 let write = || serde_json::to_string(&output);

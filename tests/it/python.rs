@@ -5,6 +5,7 @@ mod denials;
 mod endings;
 mod hostile;
 mod load;
+mod refusals;
 mod sessions;
 mod spare;
 mod tools;

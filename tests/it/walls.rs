@@ -21,6 +21,7 @@ mod neighbours;
 mod outside;
 mod places;
 mod protected;
+mod refusals;
 mod server;
 mod shell;
 mod sinks;

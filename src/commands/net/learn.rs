@@ -14,6 +14,24 @@ use crate::cli::Options;
 use crate::commands::sandbox::run_program;
 use crate::config::Config;
 use crate::gate::Learned;
+use crate::text::escape::show;
+
+/// Variables that lead a program's requests to a proxy (curl(1), ENVIRONMENT).
+const PROXIES: [&str; 6] = ["https_proxy", "HTTPS_PROXY", "http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"];
+
+/// The variables of a program that name a proxy, with their values as they may be shown.
+fn proxies(environment: &[(OsString, OsString)]) -> Vec<(&'static str, String)> {
+    let value = |name: &str| environment.iter().find(|(known, value)| known == name && !value.is_empty());
+    let named = PROXIES.into_iter().filter_map(|name| Some((name, value(name)?.1.to_string_lossy())));
+    named
+        .map(|(name, value)| {
+            // Without a user's name and password.
+            let (scheme, rest) = value.split_once("://").unwrap_or(("http", &value));
+            let address = rest.rsplit_once('@').map_or(rest, |(_, address)| address);
+            (name, show(format!("{scheme}://{address}").as_bytes()).into_owned())
+        })
+        .collect()
+}
 
 pub fn learn(options: Options, out: Option<&Path>, program: &[OsString]) -> Result<ExitCode> {
     // Before the program runs for minutes.
@@ -22,14 +40,25 @@ pub fn learn(options: Options, out: Option<&Path>, program: &[OsString]) -> Resu
         .map(|path| File::create(path).with_context(|| format!("--out `{}`", path.display())))
         .transpose()?;
     let learned = Arc::new(Learned::default());
-    let status = run_program(&mut Config::for_learning(options, Arc::clone(&learned))?, program)?;
+    let mut config = Config::for_learning(options, Arc::clone(&learned))?;
+    let proxies = proxies(&config.sandbox.environment);
+    let status = run_program(&mut config, program)?;
     let mut err = io::stderr();
     for (name, why) in learned.unresolved() {
         // Nobody may be reading stderr.
         let _ = writeln!(err, "replay: not resolved: {name}: {why}");
     }
     let rules = learned.rules().map_err(|why| anyhow!(why))?;
-    if rules.is_empty() {
+    if !proxies.is_empty() {
+        let names: Vec<&str> = proxies.iter().map(|(name, _)| *name).collect();
+        let _ = writeln!(
+            err,
+            "replay: the program had {}, so it asked that proxy for other hosts, and no rule for them was learned; a rule for the \
+             proxy would allow every host behind it; learn without it: env -u {} replay net learn ...",
+            proxies.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(", "),
+            names.join(" -u "),
+        );
+    } else if rules.is_empty() {
         let _ = writeln!(err, "replay: the program reached nothing, so it needs no rule");
     }
     let mut to: Box<dyn io::Write> = file.map_or_else(|| Box::new(io::stdout()) as _, |file| Box::new(file) as _);
@@ -37,4 +66,23 @@ pub fn learn(options: Options, out: Option<&Path>, program: &[OsString]) -> Resu
         writeln!(to, "--allow-net {rule}")?;
     }
     Ok(ExitCode::from(status))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn proxies_are_named_without_passwords() {
+        let environment = [
+            ("HTTPS_PROXY", "http://me:pass@proxy:3128"),
+            ("ALL_PROXY", ""),
+            ("http_proxy", "10.0.0.1:8080"),
+            ("A", "b"),
+        ];
+        let environment: Vec<_> = environment.iter().map(|(name, value)| (name.into(), value.into())).collect();
+        let expected =
+            [("HTTPS_PROXY", "http://proxy:3128".to_owned()), ("http_proxy", "http://10.0.0.1:8080".to_owned())];
+        assert_eq!(proxies(&environment), expected);
+    }
 }

@@ -126,7 +126,7 @@ fn a_program_that_has_ended_is_not_asked_any_more() {
     });
     let over = resident.status(LONG).unwrap_err();
     assert_eq!(over.to_string(), "the program has ended already, by signal 9");
-    assert_eq!((resident.ended(), resident.denied()), (Some(Exit::Signal(9)), vec![Denied::Memory]));
+    assert_eq!((resident.ended(), resident.take_denied()), (Some(Exit::Signal(9)), vec![Denied::Memory]));
     supervisor.join().unwrap();
     let over = resident.interrupt().unwrap_err();
     assert_eq!(over.hint().unwrap(), "start it again; what it held in memory is lost");
@@ -141,7 +141,7 @@ fn without_its_supervisor_it_was_killed() {
     let (resident, supervisor) = scripted(&Slots::new(1), |_| ());
     supervisor.join().unwrap();
     let exit = resident.await_end(Instant::now() + LONG, &CancelToken::new()).unwrap();
-    assert_eq!((exit, resident.denied()), (Some(Exit::Signal(9)), vec![]));
+    assert_eq!((exit, resident.take_denied()), (Some(Exit::Signal(9)), vec![]));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::Driver;
 use crate::cancel::CancelToken;
-use crate::exec::{self, ExecError, Exit, ProgramStatus};
+use crate::exec::{self, Denied, ExecError, Exit, ProgramStatus};
 use crate::limits::{
     KILL_WAIT_MS, MAX_PYTHON_ASKED_BYTES, MAX_PYTHON_CODE_BYTES, PYTHON_ANSWER_MS, PYTHON_PING_MS, PYTHON_PROGRESS_MS,
     PYTHON_STATUS_MS,
@@ -48,10 +48,14 @@ impl Kernel for Driver {
         let id = self.line.next_id();
         let line = Request::Exec { id, code }.line().map_err(|error| self.unanswered(error.to_string()))?;
         let mut cell = Cell::default();
-        let _work = self.line.resident.work();
+        let work = self.line.resident.work();
         let account = Duration::from_millis(PYTHON_STATUS_MS);
         // What it has open is kept before it goes on.
         let between = self.line.resident.end_entry(&exec::title(TOOL, code), account)?;
+        // What came between two cells may be the work of others.
+        let earlier = self.line.resident.take_denied();
+        let is_own = |denied: &Denied| !matches!(denied, Denied::Network | Denied::Protected(_));
+        cell.denied = earlier.into_iter().filter(is_own).collect();
         let begun = Instant::now();
         {
             let _no_interrupt = self.line.alone()?;
@@ -130,8 +134,17 @@ impl Kernel for Driver {
             let changed = cell.changed.get_or_insert_default();
             changed.settled = std::mem::take(&mut changed.settled).after(settled);
         }
-        cell.blocked = self.line.resident.blocked();
-        cell.hidden = self.line.resident.take_hidden();
+        let mut denied = self.line.resident.take_denied();
+        if !work.is_alone() {
+            // Which of them has looked for a network the kernel does not tell.
+            denied.retain(|denied| *denied != Denied::Network);
+        }
+        denied.extend(self.line.resident.blocked());
+        for denied in denied {
+            if !cell.denied.contains(&denied) {
+                cell.denied.push(denied);
+            }
+        }
         let mut shared = self.line.lock();
         cell.ended = shared.ended;
         cell.late = shared.late.take();

@@ -61,7 +61,7 @@ fn confined<T: Send>(
                 break;
             }
         }
-        (acting.join().unwrap(), broker.denied().to_vec())
+        (acting.join().unwrap(), broker.take_denied())
     })
 }
 

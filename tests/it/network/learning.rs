@@ -1,10 +1,12 @@
 //! `replay net learn`: a program reaches everything, and runs the same under the rules that this prints.
 
 use std::fs;
+use std::process::{Command, Stdio};
 
 use pretty_assertions::assert_eq;
 
 use super::{CONNECT, everywhere};
+use crate::tree::Tree;
 
 const PLACES: &str = "for place in api.example.com:80 api.example.com:8080 private.example.com:80 11.0.0.3:80 six.example.com:80 \
     meta.example.com:80 169.254.169.254:80 nothing.example.com:80; \
@@ -59,4 +61,22 @@ fn learning_obeys_what_is_denied_and_can_write_to_a_file() {
         let open = world.run_with(&["net", "learn"], &["--network", "host"], "true");
         assert!(open.err.contains("--network says it, too"), "{}", open.err);
     });
+}
+
+#[test]
+fn learning_behind_proxy_names_it() {
+    let tree = Tree::new();
+    tree.dir("work");
+    let ran = Command::new(env!("CARGO_BIN_EXE_replay"))
+        .args(["net", "learn", "--log-level", "warn", "--allow", &tree.text("work"), "--", "true"])
+        .env_clear()
+        .envs([("PATH", "/usr/bin:/bin"), ("HTTPS_PROXY", "http://me:secret@127.0.0.1:9")])
+        .envs([("HOME", tree.root()), ("XDG_STATE_HOME", tree.state())])
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let said = "replay: the program had HTTPS_PROXY=http://127.0.0.1:9, so it asked that proxy for other hosts, and no rule for \
+                them was learned; a rule for the proxy would allow every host behind it; learn without it: env -u HTTPS_PROXY \
+                replay net learn ...\n";
+    assert_eq!((String::from_utf8_lossy(&ran.stderr).as_ref(), ran.stdout.is_empty()), (said, true));
 }

@@ -148,3 +148,53 @@ fn the_usual_length_is_300_kb_and_0_is_any() {
         assert_eq!(server.call("read_file", json!({"path": "long"})).text(), lines(shown));
     }
 }
+
+#[test]
+fn cut_list_says_so_in_data() {
+    let (tree, mut server) = opened(&["--reply-tokens", "100"]);
+    for number in 0..60 {
+        tree.file(&format!("work/many/file{number:02}"), "");
+    }
+    tree.file("work/few/one", lines(50));
+    let mut data = |tool: &str, arguments: Value| server.call(tool, arguments).result()["structuredContent"].clone();
+    let listed = data("list_directory", json!({"path": "many"}));
+    assert_eq!((&listed["truncated"], &listed["total"]), (&json!(true), &json!(60)));
+    assert!(listed["entries"].as_array().unwrap().len() < 60);
+    let whole = data("list_directory", json!({"path": "few"}));
+    assert_eq!((whole.get("truncated"), whole.get("total")), (None, None));
+    let drawn = data("directory_tree", json!({"path": "."}));
+    let [few, _, many] = &drawn["children"].as_array().unwrap()[..] else { panic!("{drawn}") };
+    assert_eq!(many, &json!({"name": "many", "type": "directory", "leftOut": 60}));
+    assert_eq!(few.get("leftOut"), None);
+    let first = data("directory_tree", json!({"path": "many"}));
+    let shown = first["children"].as_array().unwrap().len();
+    assert_eq!(first["leftOut"], 60 - shown, "{first}");
+    let found = data("search_files", json!({"directory": ".", "nameContains": "file", "max": 5}));
+    assert_eq!((&found["truncated"], &found["count"]), (&json!(true), &json!(5)));
+    let text = server.call("search_files", json!({"directory": ".", "nameContains": "file", "max": 5})).all_texts();
+    assert_eq!(text[1], "[truncated: the first 5 of 60 names; raise max or search a smaller directory]");
+    let cut = server.call("grep_files", json!({"directory": "few", "regex": "line", "maxBytes": 100}));
+    let cut = &cut.result()["structuredContent"];
+    assert_eq!((&cut["truncated"], &cut["count"]), (&json!(true), &json!(50)));
+    assert!(cut["matches"].as_array().unwrap().len() < 50, "{cut}");
+}
+
+#[test]
+fn diff_of_dry_run_is_bounded() {
+    let (tree, mut server) = opened(&["--reply-tokens", "100"]);
+    tree.file("work/a", lines(1000)).file("work/b", lines(1000));
+    let edits = json!([{"oldText": "line", "newText": "LINE", "limit": 0}]);
+    let one = server.call("edit_file", json!({"path": "a", "edits": edits, "dryRun": true}));
+    let text = one.text();
+    let last = text.lines().last().unwrap();
+    assert!(last.starts_with('[') && last.contains(" more lines of the diff, "), "{last}");
+    assert!(text.len() < 450 && one.result()["structuredContent"]["diff"] == json!(text), "{text}");
+    let both = server.call("edit_files", json!({"paths": ["a", "b"], "edits": edits, "dryRun": true}));
+    let length: usize = both.all_texts().iter().map(String::len).sum();
+    assert!(length < 700, "{length}");
+    let second = both.result()["structuredContent"]["files"][1]["diff"].as_str().unwrap();
+    assert!(
+        second.starts_with('[') && second.ends_with("are left out; try the edits on fewer places or files]"),
+        "{second}"
+    );
+}

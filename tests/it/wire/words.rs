@@ -248,3 +248,68 @@ fn a_search_that_found_nothing_says_what_it_left_out() {
         (texts(&["W/plain"]), Value::Null)
     );
 }
+
+#[test]
+fn name_that_only_looks_the_same_is_proposed() {
+    let (tree, allow) = stage();
+    let mut server = Server::open(&tree, NEWEST_HANDSHAKE, &["--allow", &allow, "--sandbox", "off"]);
+    let shot = "Screenshot 9.41\u{202F}PM.png.txt";
+    let (decomposed, composed) = ("cafe\u{301}", "caf\u{e9}");
+    tree.file(&format!("work/{shot}"), "shot\n").file(&format!("work/{decomposed}/menu.txt"), "menu\n");
+    let mut message = |path: &str| server.call("read_file", json!({"path": path})).failure().unwrap().message;
+    let root = tree.text("work");
+    assert_eq!(
+        message("Screenshot 9.41 PM.png.txt"),
+        format!(
+            "`{root}/Screenshot 9.41 PM.png.txt` does not exist\nhint: `{root}/{shot}` exists and looks the same: its name has \
+             U+202F (narrow no-break space) where the one asked for has U+0020 (space); copy it as it is"
+        )
+    );
+    assert_eq!(
+        message(&format!("{composed}/menu.txt")),
+        format!(
+            "`{root}/{composed}/menu.txt` does not exist\nhint: `{root}/{decomposed}/menu.txt` exists and looks the same: its name \
+             has U+0065 U+0301 (e\u{301}) where the one asked for has U+00E9 (\u{e9}); copy it as it is"
+        )
+    );
+    assert!(message("Screenshot 9.42 PM.png.txt").ends_with("hint: list the parent directory to see what is there"));
+    let named = server.call("search_files", json!({"directory": ".", "nameContains": "9.41 pm"}));
+    let note = format!(
+        "[a name only looks like nameContains: `{shot}` has U+202F (narrow no-break space) where nameContains has U+0020 (space)]"
+    );
+    assert_eq!(named.all_texts(), ["(no matches found)", &note]);
+    assert_eq!(named.result()["structuredContent"]["alike"], json!([shot]));
+    let globbed = server.call("glob_search", json!({"directory": ".", "globs": ["*9.41 PM*"]}));
+    let note = format!(
+        "[a name only looks like what globs name: `{root}/{shot}` has U+202F (narrow no-break space) where globs has U+0020 (space)]"
+    );
+    assert_eq!(globbed.all_texts()[1], note);
+    assert_eq!(globbed.result()["structuredContent"]["alike"], json!([format!("{root}/{shot}")]));
+}
+
+#[test]
+fn text_that_grep_cannot_match_is_told() {
+    let (tree, allow) = stage();
+    let mut server = Server::open(&tree, NEWEST_HANDSHAKE, &["--allow", &allow, "--sandbox", "off"]);
+    // "한글" in EUC-KR, among words of the same kind.
+    let korean: Vec<u8> = b"\xc7\xd1\xb1\xdb \xb9\xae\xbc\xad\n".repeat(20);
+    tree.file("work/korean.txt", &korean).file("work/mac.txt", "a\rb\rc\r");
+    let mut texts = |tool: &str, arguments: Value| server.call(tool, arguments).all_texts();
+    let root = tree.text("work");
+    let told = texts("grep_files", json!({"directory": ".", "regex": "한글"}));
+    let note = format!(
+        "[`{root}/korean.txt` not searched for letters beyond ASCII: the encoding is EUC-KR, and bytes are compared as UTF-8; \
+         read_file decodes it]"
+    );
+    assert_eq!(told, ["(no matches found)\n[0 matches]", &note]);
+    let note = format!(
+        "[lines of `{root}/mac.txt` end with CR alone, so `^` and `$` match only at its beginning and end; use (?:^|\\r)]"
+    );
+    for directory in [".", "mac.txt"] {
+        let told = texts("grep_files", json!({"directory": directory, "regex": "^b"}));
+        assert_eq!(told, ["(no matches found)\n[0 matches]", &note]);
+    }
+    assert_eq!(texts("grep_files", json!({"directory": ".", "regex": "^z|q"})).len(), 2);
+    let note = "[lines end with CR alone here, which tools and grep_files do not count as a line ending]";
+    assert_eq!(texts("read_file", json!({"path": "mac.txt"}))[1], note);
+}

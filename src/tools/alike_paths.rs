@@ -1,0 +1,56 @@
+//! Errors about a path that is not there, while one that looks the same is.
+
+use std::path::{Path, PathBuf};
+
+use crate::error::Error;
+use crate::fs;
+use crate::policy::{Kind, Policy, PolicyError, Touched};
+use crate::python::PythonError;
+use crate::text::alike::{Divergence, skeleton};
+use crate::text::escape::show_path;
+
+/// The error, with the path that looks like the one that is not there, if there is one.
+pub fn explained(policy: &Policy, error: Error) -> Error {
+    let explained = |error: PolicyError| {
+        let PolicyError::NotFound { path } = error else { return error };
+        match twin(policy, &path) {
+            Some((other, difference)) => {
+                PolicyError::LooksAlike { path, other: show_path(&other).into_owned(), difference }
+            }
+            None => PolicyError::NotFound { path },
+        }
+    };
+    match error {
+        Error::Policy(error) => Error::Policy(explained(error)),
+        Error::Python(PythonError::Policy(error)) => Error::Python(PythonError::Policy(explained(error))),
+        error => error,
+    }
+}
+
+/// A path that is there and looks the same, and the first difference of its names.
+fn twin(policy: &Policy, path: &Path) -> Option<(PathBuf, String)> {
+    // The audit log has what the call asked for, not what is looked at here.
+    let aside = Touched::default();
+    let _aside = aside.enter();
+    let roots = policy.roots().iter().filter(|root| path.starts_with(root.path()));
+    let root = roots.max_by_key(|root| root.path().as_os_str().len())?;
+    let (mut place, mut difference) = (root.path().to_owned(), None);
+    for name in path.strip_prefix(root.path()).ok()? {
+        if policy.look(place.join(name)).is_ok() {
+            place.push(name);
+            continue;
+        }
+        let name = name.to_str()?;
+        let wanted = skeleton(name);
+        let is_alike = |other: &&str| !(other.is_ascii() && name.is_ascii()) && skeleton(other) == wanted;
+        let directory = policy.read(&place).ok().filter(|place| place.kind() == Kind::Directory)?;
+        let entries = fs::entries(&directory).ok()?;
+        let other = entries.iter().filter_map(|entry| entry.name.to_str()).find(is_alike)?;
+        if difference.is_none() {
+            difference = Divergence::of(other, name).map(|one| one.words("the one asked for"));
+        }
+        place.push(other);
+    }
+    let is_there = policy.look(&place).is_ok();
+    difference.filter(|_| is_there).map(|difference| (place, difference))
+}

@@ -1,0 +1,49 @@
+//! What the walls refused to a cell or ended with a script is told.
+
+use pretty_assertions::assert_eq;
+use serde_json::json;
+
+use super::{open, run, said};
+use crate::tree::Tree;
+
+#[test]
+fn autorun_file_of_cell_is_told_with_that_cell() {
+    let tree = Tree::new();
+    let mut server = open(&tree, &["--sandbox", "namespaces"]);
+    let code = "import os\nos.makedirs('.vscode')\n_ = open('.vscode/tasks.json', 'w').write('{}')";
+    let ran = run(&mut server, code);
+    let aside = format!(
+        "`{}` is protected: what the command put there was moved aside (.set-aside); the operator decides that (--protect, \
+         --unprotect)",
+        tree.text("work/.vscode/tasks.json")
+    );
+    assert!(ran["notes"].as_array().unwrap().contains(&json!(aside)), "{ran}");
+    assert_eq!(run(&mut server, "1").get("notes"), None);
+}
+
+#[test]
+fn missing_network_of_cell_is_told_once() {
+    let tree = Tree::new();
+    let mut server = open(&tree, &["--sandbox", "namespaces", "--network", "none"]);
+    let quiet = "import socket\ntry:\n    socket.create_connection(('10.1.2.3', 80))\nexcept OSError:\n    pass";
+    let note = "a network was looked for, and commands have none; only the operator can give them one (--allow-net)";
+    assert_eq!(run(&mut server, quiet)["notes"], json!([note]));
+    let loud = "socket.create_connection(('10.1.2.3', 80))";
+    let note = "Python has no network here; only the operator can give it one (--allow-net), so do not try again";
+    assert_eq!(run(&mut server, loud)["notes"], json!([note]));
+    assert_eq!(run(&mut server, "1").get("notes"), None);
+}
+
+#[test]
+fn script_tells_ended_processes_and_signal() {
+    let tree = Tree::new();
+    let mut server = open(&tree, &[]);
+    tree.file("work/leaves.py", "import subprocess\nsubprocess.Popen(['sleep', '600'])\n");
+    tree.file("work/dies.py", "import os\nos.kill(os.getpid(), 9)\n");
+    let ran = said(&server.call("run_script", json!({"path": "leaves.py"})));
+    let note = "1 process that it left running was ended with it; run a server in the foreground of a background command, without \
+                `&` or a daemon option";
+    assert_eq!((&ran["exit_code"], &ran["notes"]), (&json!(0), &json!([note])), "{ran}");
+    let ran = said(&server.call("run_script", json!({"path": "dies.py"})));
+    assert_eq!((&ran["exit_code"], &ran["signal"]), (&json!(137), &json!(9)), "{ran}");
+}
