@@ -10,7 +10,7 @@
 //! much left for one that comes next.
 
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::cancel::CancelToken;
@@ -66,6 +66,8 @@ pub struct Budget {
     waiting: AtomicUsize,
     lock: Mutex<()>,
     freed: Condvar,
+    /// Held by the call that takes memory beyond the budget.
+    overdraft: Mutex<()>,
     /// Of descriptors; `None` in that one.
     descriptors: Option<Arc<Self>>,
 }
@@ -89,6 +91,7 @@ impl Budget {
             waiting: AtomicUsize::new(0),
             lock: Mutex::new(()),
             freed: Condvar::new(),
+            overdraft: Mutex::new(()),
             descriptors,
         })
     }
@@ -166,6 +169,18 @@ impl Account {
         let mut share = Share { account: Some(self.clone()), bytes: 0, purpose };
         share.grow(bytes, until, cancel)?;
         Ok(share)
+    }
+
+    /// Counts bytes that a call needs to end, even if they are not free. Others get nothing until they are given back.
+    pub fn overdraw(&self, bytes: usize) -> Share {
+        self.0.budget.held.fetch_add(bytes, SeqCst);
+        self.0.held.fetch_add(bytes, SeqCst);
+        Share { account: Some(self.clone()), bytes, purpose: Purpose::Work }
+    }
+
+    /// Waits until no other call of the process takes memory beyond the budget.
+    pub fn overdraft(&self) -> MutexGuard<'_, ()> {
+        self.0.budget.overdraft.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// So many descriptors for connections of commands, before they are opened, if they are free now.

@@ -221,7 +221,11 @@ fn of_policy(error: &PolicyError) -> Code {
 
 impl From<JournalError> for Error {
     fn from(error: JournalError) -> Self {
-        if matches!(error, JournalError::Unwanted) { Self::Cancelled } else { Self::Journal(error) }
+        match error {
+            JournalError::Unwanted => Self::Cancelled,
+            JournalError::Memory(short) => Self::Memory(short),
+            error => Self::Journal(error),
+        }
     }
 }
 

@@ -13,8 +13,7 @@ use crate::limits::{MAX_AUDIT_PATH_BYTES, MAX_AUDIT_REASON_BYTES, MAX_KEPT_NAME_
 use crate::policy::TouchedPath;
 use crate::protocol::{Body, Content, Outcome, outside};
 use crate::server::{Begun, Entry};
-use crate::text::escape::hex;
-use crate::text::escape::show_path;
+use crate::text::escape::{harmless, hex, show_path};
 
 /// What both lines of a call begin with.
 #[derive(Serialize)]
@@ -199,7 +198,7 @@ pub fn call(entry: &Entry, detail: Option<String>, reply: Option<&Outcome>) -> s
 
 /// An object as JSON without its braces.
 pub fn members(object: &impl Serialize) -> serde_json::Result<String> {
-    let mut text = serde_json::to_string(object)?;
+    let mut text = harmless(&serde_json::to_string(object)?).into_owned();
     text.pop();
     text.remove(0);
     Ok(text)

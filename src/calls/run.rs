@@ -146,10 +146,12 @@ pub fn run(
         }
     };
     let mut started: Option<io::Result<(Proxy, Arc<Ways>)>> = None;
+    let mut door: Option<Arc<RuledDoor>> = None;
     let mut on_start = |interception| {
         let guarded = ground.gate.map(|gate| gate.door(&title(run.command.changes.title(), run.command.line)));
         let made = start(interception, ground, guarded.clone(), mode.clone(), (&authority, trust.bundle()), proxy_only);
         started = Some(made);
+        door.clone_from(&guarded);
         guarded.map(|door| door as Arc<dyn Guarded>)
     };
     let how = Intercepted {
@@ -177,7 +179,10 @@ pub fn run(
             Some((proxy, ways)) => (proxy.finish(), ways.counts()),
             None => (Recorded::default(), Counts::default()),
         };
-    Ok(Ran { isolation: run.isolation, outcome: outcome?, recorded, report: book.map(|book| book.report()), counts })
+    let mut outcome = outcome?;
+    // What the proxy judged until it ended.
+    outcome.denied.extend(door.iter().flat_map(|door| door.blocked()));
+    Ok(Ran { isolation: run.isolation, outcome, recorded, report: book.map(|book| book.report()), counts })
 }
 
 /// Starts what answers. It needs threads, not time.

@@ -1,14 +1,13 @@
 //! `replay call`: the same core as the server's, for one question on the command line.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use serde_json::{Map, Value, json};
 
-use super::process::{logging, print, quoted, status};
+use super::process::{logging, print_content, quoted, status, tell};
 use crate::cli::{CallArgs, Options};
 use crate::compose::{alone, wall_in};
 use crate::config::Config;
@@ -33,13 +32,13 @@ pub fn run(options: &Options, asked: &CallArgs) -> Result<ExitCode> {
     server.services().commands.end_all();
     let (outcome, revision) = answer?;
     match &outcome {
-        _ if asked.json => print(whole(&outcome, revision)?)?,
-        Ok(Body::Tool(reply)) => print(text(reply))?,
-        Ok(Body::Raw(result)) => print(format!("{result}\n"))?,
-        Ok(Body::Line(line)) => print(line)?,
+        _ if asked.json => print_content(whole(&outcome, revision)?)?,
+        Ok(Body::Tool(reply)) => print_content(text(reply))?,
+        Ok(Body::Raw(result)) => print_content(format!("{result}\n"))?,
+        Ok(Body::Line(line)) => print_content(line)?,
         Err(error) => {
-            // The code is for programs (--json). Nobody may be reading stderr.
-            let _ = writeln!(std::io::stderr(), "error: {}", error.message);
+            // The code is for programs (--json).
+            tell(format!("error: {}", error.message));
             ExitCode::FAILURE
         }
     };

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result, bail};
 use nix::sys::signal::Signal;
 
-use super::process::{NotRun, catch, exit_status, logging, quoted, unseen, with_one_command};
+use super::process::{self, NotRun, catch, exit_status, logging, quoted, unseen, with_one_command};
 use crate::budget::Room;
 use crate::calls::sets::Set;
 use crate::calls::{
@@ -413,15 +413,14 @@ fn in_the_shells_place(program: &[OsString], line: &str) -> String {
 }
 
 fn print(text: &str) -> Result<u8> {
-    std::io::stdout().write_all(text.as_bytes())?;
+    process::print(text)?;
     Ok(0)
 }
 
 /// Nobody may be reading stderr.
 fn tell(text: &str, more: &[String]) {
-    let mut stderr = std::io::stderr();
-    let _ = writeln!(stderr, "replay: {text}");
+    process::tell(format!("replay: {text}"));
     for line in more {
-        let _ = writeln!(stderr, "replay: {line}");
+        process::tell(format!("replay: {line}"));
     }
 }

@@ -2,20 +2,20 @@
 #![expect(clippy::disallowed_methods, reason = "paths that a person types")]
 
 use std::fmt::Write as _;
-use std::io::{IsTerminal as _, Write as _, stderr, stdout};
+use std::io::{Write as _, stderr};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail};
 
-use super::process::{print, status};
+use super::process::{print, print_content, status};
 use crate::budget::Room;
 use crate::cancel::CancelToken;
 use crate::cli::{ChangesAction, ChangesOf, UndoArguments};
 use crate::compose::{FoundStore, stores_of};
 use crate::config::state_directory;
 use crate::journal::{Options, Place};
-use crate::text::escape::{is_unsafe, show_path};
+use crate::text::escape::show_path;
 use crate::tools::change_diff::difference;
 use crate::tools::change_notes::{Names, gone};
 
@@ -122,20 +122,13 @@ fn show(names: &Names<'_>, number: u64) -> Result<ExitCode> {
 fn diff(names: &Names<'_>, number: u64) -> Result<ExitCode> {
     let entry = names.store.entry(number)?;
     let versions = names.store.versions(number)?;
-    let (cancel, is_terminal) = (CancelToken::default(), stdout().is_terminal());
+    let cancel = CancelToken::default();
     let room = Room { account: None, cancel: &cancel };
     for change in names.store.changes(&entry) {
         let told = format!("{}\n{}", names.change(&change), difference(names, &versions, &change, &room)?);
-        print(if is_terminal { harmless(&told) } else { told })?;
+        print_content(&told)?;
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// What a terminal would take for orders is shown instead: the content is an agent's.
-fn harmless(text: &str) -> String {
-    let one =
-        |c: char| if is_unsafe(c) && !matches!(c, '\n' | '\t') { c.escape_unicode().to_string() } else { c.into() };
-    text.chars().map(one).collect()
 }
 
 fn undo(names: &Names<'_>, asked: &UndoArguments) -> Result<ExitCode> {
@@ -143,7 +136,7 @@ fn undo(names: &Names<'_>, asked: &UndoArguments) -> Result<ExitCode> {
     let numbers = asked.since.map_or_else(|| Ok(asked.calls.clone()), |since| store.standing(since))?;
     let places = |paths: &[PathBuf]| paths.iter().map(|path| place(names, path)).collect::<Result<Vec<_>>>();
     let (paths, except) = (places(&asked.paths)?, places(&asked.except)?);
-    let options = Options { paths: &paths, except: &except, dry_run: true, force: asked.force, wanted: None };
+    let options = Options { paths: &paths, except: &except, dry_run: true, force: asked.force, ..Options::default() };
     let mut done = store.undo(&numbers, TITLE, options)?;
     let goes_on = done.conflicts.is_empty() || asked.force;
     if !asked.dry_run && goes_on && !done.undone.is_empty() {

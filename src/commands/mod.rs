@@ -18,7 +18,6 @@ mod token;
 mod tools;
 mod why;
 
-use std::io::Write as _;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -32,7 +31,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
     let Some(command) = cli.command else { return serve::run(&cli.server) };
     let options = cli.server.options;
     match command {
-        Command::Generate { document } => process::print(generate::document(document)?),
+        Command::Generate { document } => process::print_content(generate::document(document)?),
         Command::Setup(asked) => setup::run(&options.allow, &asked),
         Command::Doctor { json } => doctor::run(&options, json),
         Command::Tools { json } => tools::run(&options, json),
@@ -53,5 +52,5 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
 
 /// Says on stderr why nothing was done.
 pub fn report(error: &anyhow::Error) {
-    let _ = writeln!(std::io::stderr(), "replay: {}", reasons(error));
+    process::tell(format!("replay: {}", reasons(error)));
 }

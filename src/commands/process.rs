@@ -1,7 +1,7 @@
 //! What every subcommand needs of the process that it runs in: signals, streams, the log.
 
 use std::fs::File;
-use std::io::{IsTerminal as _, Write as _};
+use std::io::{IsTerminal as _, Write};
 use std::os::fd::AsFd as _;
 use std::process::ExitCode;
 
@@ -18,6 +18,7 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 use crate::compose::alone;
 use crate::config::Config;
 use crate::sandbox::Exit;
+use crate::text::escape::harmless;
 use crate::tools::Services;
 
 /// The signals that end a server.
@@ -40,10 +41,51 @@ pub fn with_one_command<T>(config: &mut Config, act: impl Fn(&Services) -> Resul
     done
 }
 
-/// Prints what was asked for.
-pub fn print(text: impl AsRef<[u8]>) -> Result<ExitCode> {
-    std::io::stdout().write_all(text.as_ref())?;
+/// Prints what was asked for. It may hold what agents and hosts call things.
+pub fn print(text: impl AsRef<str>) -> Result<ExitCode> {
+    std::io::stdout().write_all(harmless(text.as_ref()).as_bytes())?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Prints the content of files, or a document: as it is, but to a terminal.
+pub fn print_content(content: impl AsRef<[u8]>) -> Result<ExitCode> {
+    let content = content.as_ref();
+    if std::io::stdout().is_terminal() {
+        return print(String::from_utf8_lossy(content));
+    }
+    std::io::stdout().write_all(content)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Writes lines to stderr. Nobody may be reading it.
+pub fn tell(text: impl AsRef<str>) {
+    let _ = writeln!(std::io::stderr(), "{}", harmless(text.as_ref()));
+}
+
+/// A stream of lines whose characters do nothing to a terminal. What the lines are coloured with stays.
+struct HarmlessLines<W>(W);
+
+impl<W: Write> Write for HarmlessLines<W> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        // ASCII is escaped where the line is made.
+        if bytes.is_ascii() {
+            return self.0.write(bytes);
+        }
+        let text = String::from_utf8_lossy(bytes);
+        let pieces = text.split_inclusive(|c: char| c.is_ascii_control());
+        let lines: String = pieces
+            .map(|piece| {
+                let end = piece.len() - usize::from(piece.ends_with(|c: char| c.is_ascii_control()));
+                harmless(&piece[..end]).into_owned() + &piece[end..]
+            })
+            .collect();
+        self.0.write_all(lines.as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.0.flush()
+    }
 }
 
 /// The exit status of something that may have gone wrong although it ran.
@@ -124,7 +166,7 @@ pub fn logging(level: LevelFilter) {
         .with_max_level(level)
         .with_target(false)
         .with_ansi(std::io::stderr().is_terminal())
-        .with_writer(std::io::stderr)
+        .with_writer(|| HarmlessLines(std::io::stderr()))
         // It says so on stderr, and panics if that is what is broken: whoever reads the log may go before its server.
         .log_internal_errors(false)
         .finish();

@@ -12,6 +12,7 @@ use rustix::fs::{AtFlags, CWD, StatxFlags, makedev, statx};
 use sha2::{Digest as _, Sha256};
 
 use super::undo_stores::{FoundStore, IN_STATE, Owner, ROOTS, VERSION, elsewhere, open_dir, private};
+use crate::budget::Account;
 use crate::config::{Config, UndoConfig};
 use crate::hide::Globs;
 use crate::journal::{self, Bounds, Bytes, Journal, Skips, Store, WhenFull};
@@ -35,7 +36,7 @@ pub fn globs_of(globs: &[String]) -> Result<Globs, String> {
 }
 
 /// Opens the journal, and makes its store. Hides what must not be seen. Where there is none, the reason.
-pub fn open(config: &Config, policy: &mut Policy) -> Result<Arc<Journal>, String> {
+pub fn open(config: &Config, policy: &mut Policy, account: &Account) -> Result<Arc<Journal>, String> {
     let undo = &config.undo;
     let found = if undo.is_on { first_place(undo, policy) } else { Err(anyhow!("it is switched off (--undo off)")) };
     // Also that of other servers of this user.
@@ -43,7 +44,7 @@ pub fn open(config: &Config, policy: &mut Policy) -> Result<Arc<Journal>, String
     for path in state.iter().chain(&found.as_ref().ok().cloned()) {
         hide(policy, path).map_err(|error| reasons(&error))?;
     }
-    found.and_then(|place| make(undo, policy, &place)).map(Arc::new).map_err(|error| reasons(&error))
+    found.and_then(|place| make(undo, policy, &place, account)).map(Arc::new).map_err(|error| reasons(&error))
 }
 
 /// The same when it is known how commands run: what lies in an allowed directory can be hidden from them only by namespaces.
@@ -163,7 +164,7 @@ fn hide(policy: &mut Policy, path: &Path) -> Result<()> {
     Ok(policy.hide(&[Hidden { path: path.to_owned(), id: (found.dev(), found.ino()) }])?)
 }
 
-fn make(undo: &UndoConfig, policy: &Policy, place: &Path) -> Result<Journal> {
+fn make(undo: &UndoConfig, policy: &Policy, place: &Path, account: &Account) -> Result<Journal> {
     let roots = writable(policy);
     let mut hash = Sha256::new();
     for part in
@@ -199,6 +200,7 @@ fn make(undo: &UndoConfig, policy: &Policy, place: &Path) -> Result<Journal> {
     if !undo.skip.is_empty() {
         opened.keeping.skips = Some(skips_of(&undo.skip).map_err(|reason| anyhow!("--undo-skip: {reason}"))?);
     }
+    opened.account = Some(account.clone());
     opened.hooks = Some(Arc::<Repositories>::clone(policy.repositories()));
     Ok(Journal::new(opened, Bounds { bytes: undo.bytes, age: undo.age }).freezing(undo.freezes))
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::fault::Fault;
 use crate::limits::MAX_DOCUMENT_TEXT_BYTES;
-use crate::text::escape::{is_unsafe, show};
+use crate::text::escape::{is_active, show};
 
 /// Parts that are asked for, counted from 1: `3`, `3-7`, or `3-` for all from there on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
@@ -64,7 +64,7 @@ impl Parts {
         if self.text.len() + text.len() >= MAX_DOCUMENT_TEXT_BYTES {
             return Err(Self::too_long());
         }
-        self.text.extend(text.chars().filter(|c| matches!(c, '\n' | '\t') || !is_unsafe(*c)));
+        self.text.extend(text.chars().filter(|c| matches!(c, '\n' | '\t') || !is_active(*c)));
         self.text.push('\n');
         Ok(())
     }

@@ -26,23 +26,74 @@ const VERSION_4: [([u8; 4], u32); 15] = [
 const VERSION_6: [(u128, u32); 4] =
     [(0x2001 << 112, 23), (0x2001_0db8 << 96, 32), (0x2002 << 112, 16), (0x3fff << 112, 20)];
 
-/// Where Amazon's metadata are (IMDS); all others have a link-local address.
-const METADATA_6: Ipv6Addr = Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254);
+/// Metadata services without a link-local address: Alibaba, Oracle and Azure.
+const METADATA_4: [Ipv4Addr; 3] =
+    [Ipv4Addr::new(100, 100, 100, 200), Ipv4Addr::new(192, 0, 0, 192), Ipv4Addr::new(168, 63, 129, 16)];
+/// The same: Amazon, Google and Scaleway.
+const METADATA_6: [Ipv6Addr; 3] = [
+    Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254),
+    Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254),
+    Ipv6Addr::new(0xfd00, 0x42, 0, 0, 0, 0, 0, 0x42),
+];
 
 /// `64:ff9b::/96`: addresses of IPv4, translated (RFC 6052).
 const TRANSLATED: u128 = 0x0064_ff9b << 96;
 
-/// What an address is that is more than a host: a rule about it would give away more than who writes it may think.
+/// Ways to write an address of IPv4 into one of IPv6: the first address, the length of the prefix, and the bits to the right of the
+/// address of IPv4.
+const EMBEDDING: [(u128, u32, u32); 7] = [
+    // IPv4-compatible (RFC 4291, 2.5.5.1), IPv4-mapped (2.5.5.2) and IPv4-translated (RFC 2765, 2.1).
+    (0, 96, 0),
+    (0xffff << 32, 96, 0),
+    (0xffff << 48, 96, 0),
+    // The well-known prefix of translators, and the one for local use (RFC 8215), whose networks may be of any length.
+    (TRANSLATED, 96, 0),
+    (TRANSLATED | 1 << 80, 48, 0),
+    // 6to4 (RFC 3056), and the server of Teredo (RFC 4380).
+    (0x2002 << 112, 16, 80),
+    (0x2001 << 112, 32, 64),
+];
+
+/// The address, and those of IPv4 that a translator or a tunnel may take it for.
+fn meanings(address: IpAddr) -> Vec<IpAddr> {
+    let mut all = vec![address.to_canonical()];
+    if let IpAddr::V6(address) = address {
+        let bits = u128::from(address);
+        let is_in = |first: u128, prefix: u32| (bits ^ first) >> (128 - prefix) == 0;
+        let mut add = |bits: u128| all.push(Ipv4Addr::from(bits as u32).into());
+        // `::` and `::1` are of IPv6 alone.
+        let embedding = EMBEDDING.iter().filter(|(first, prefix, _)| is_in(*first, *prefix) && bits > 1);
+        embedding.for_each(|(.., right)| add(bits >> right));
+        if is_in(TRANSLATED | 1 << 80, 48) {
+            // Prefixes of 48, 56 and 64 bits leave out bits 64 to 71 (RFC 6052, 2.2).
+            add((bits >> 48 & 0xffff_0000) | (bits >> 40 & 0xffff));
+            add((bits >> 40 & 0xff00_0000) | (bits >> 32 & 0x00ff_ffff));
+            add(bits >> 24);
+        }
+        if is_in(0x2001 << 112, 32) {
+            // The client of Teredo.
+            add(!bits);
+        }
+        // ISATAP (RFC 5214, 6.1), in any network.
+        if (bits >> 32) as u32 & !0x0200_0000 == 0x5efe {
+            add(bits);
+        }
+    }
+    all
+}
+
+/// Says why no rule is proposed for an address: it would give away more than who writes it may think.
 pub fn danger(address: IpAddr) -> Option<&'static str> {
-    let address = address.to_canonical();
-    if address.is_loopback() || address.is_unspecified() {
+    let all = meanings(address);
+    // No translator leads to 0.0.0.0.
+    if all[0].is_unspecified() || all.iter().any(IpAddr::is_loopback) {
         return Some("is the machine itself, with what it keeps from others");
     }
-    let is_link_local = match address {
-        IpAddr::V4(address) => address.is_link_local(),
-        IpAddr::V6(address) => address.is_unicast_link_local() || address == METADATA_6,
+    let is_metadata = |address: &IpAddr| match address {
+        IpAddr::V4(address) => address.is_link_local() || METADATA_4.contains(address),
+        IpAddr::V6(address) => address.is_unicast_link_local() || METADATA_6.contains(address),
     };
-    is_link_local.then_some("gives the machine's credentials, in a cloud")
+    all.iter().any(is_metadata).then_some("gives the machine's credentials, in a cloud")
 }
 
 /// Whether a public name has no reason to lead there.
@@ -72,10 +123,47 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_more_than_a_host_is_known() {
-        let dangerous =
-            ["127.9.9.9", "0.0.0.0", "::1", "::ffff:127.0.0.1", "169.254.169.254", "fe80::1", "fd00:ec2::254"];
-        let others = ["10.0.0.1", "fd00::1", "1.1.1.1"];
+    fn metadata_in_any_spelling_is_dangerous() {
+        let dangerous = [
+            "127.9.9.9",
+            "0.0.0.0",
+            "::",
+            "::1",
+            "::ffff:127.0.0.1",
+            "169.254.169.254",
+            "fe80::1",
+            "fd00:ec2::254",
+            "100.100.100.200",
+            "192.0.0.192",
+            "168.63.129.16",
+            "::169.254.169.254",
+            "::ffff:169.254.169.254",
+            "::ffff:100.100.100.200",
+            "::ffff:0:169.254.169.254",
+            "64:ff9b::a9fe:a9fe",
+            "64:ff9b::7f00:1",
+            "64:ff9b::c000:c0",
+            "64:ff9b:1::a9fe:a9fe",
+            "64:ff9b:1:a9fe:00a9:fe00::",
+            "64:ff9b:1:00a9:fe:a9fe::",
+            "64:ff9b:1:0:a9:fea9:fe00::",
+            "2002:a9fe:a9fe::1",
+            "2002:7f00:1::",
+            "2001:0:a9fe:a9fe::1",
+            "2001:0:101:101:0:0:5601:5601",
+            "2001:db8::5efe:a9fe:a9fe",
+            "2001:db8::200:5efe:a9fe:a9fe",
+        ];
+        let others = [
+            "10.0.0.1",
+            "fd00::1",
+            "1.1.1.1",
+            "2606:4700::1111",
+            "64:ff9b::101:101",
+            "64:ff9b:1::101:101",
+            "2002:101:101::1",
+            "::ffff:1.1.1.1",
+        ];
         for (texts, expected) in [(&dangerous[..], true), (&others[..], false)] {
             for text in texts {
                 assert_eq!(danger(text.parse().unwrap()).is_some(), expected, "{text}");

@@ -26,6 +26,9 @@ pub trait Gatekeeper: Debug + Send + Sync {
 
 /// One command whose connections are decided about.
 pub trait Guarded: Debug + Send + Sync {
+    /// Waits a while until all that the command has said is judged. For when the command is over.
+    fn settle(&self) {}
+
     /// What was blocked since this was asked before.
     fn blocked(&self) -> Vec<Denied>;
 }

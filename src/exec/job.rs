@@ -96,7 +96,7 @@ impl Job {
         self.control.kill();
     }
 
-    /// What the supervisor has said; does not wait.
+    /// What the supervisor has said; does not wait, but for verdicts about connections of a command that has ended.
     pub fn next_event(&self) -> Result<News, ExecError> {
         let heard = match receive_event(&*self.control.0) {
             // unix(7): the other end was closed with something unread in it. That is said once, and before what came from
@@ -110,6 +110,9 @@ impl Job {
                     if !self.others.is_quiet() {
                         // Which of them has looked for a network the kernel does not tell.
                         denied.retain(|denied| *denied != Denied::Network);
+                    }
+                    if let Some(guarded) = &self.guarded {
+                        guarded.settle();
                     }
                     denied.extend(self.blocked());
                 }

@@ -17,7 +17,8 @@ mod ways;
 
 use std::io;
 use std::os::fd::AsFd as _;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::time::Duration;
 
 use tokio::runtime::{Handle, Runtime};
 use tokio::sync::oneshot;
@@ -35,7 +36,7 @@ pub use self::ways::{Out, Ways};
 use crate::budget::Account;
 use crate::egress::{Credentials, Rules};
 use crate::exec::{Denied, Gatekeeper, Guarded, Listening, Trusting};
-use crate::limits::MAX_RESOLVE_THREADS;
+use crate::limits::{MAX_RESOLVE_THREADS, PROXY_END_MS};
 use crate::outbound::Verifier;
 use crate::record::net::ca::{Authority, certificates};
 use crate::record::proxy::{Mode, Proxy};
@@ -65,7 +66,8 @@ struct Shared {
 #[derive(Debug)]
 struct Guard {
     guarded: Arc<dyn Guarded>,
-    _over: oneshot::Sender<()>,
+    over: Mutex<Option<oneshot::Sender<()>>>,
+    settled: Mutex<mpsc::Receiver<()>>,
 }
 
 /// By what it is decided.
@@ -155,6 +157,7 @@ impl Gatekeeper for Gate {
 
     fn guard(&self, listening: Listening, title: &str) -> Arc<dyn Guarded> {
         let (over, is_over) = oneshot::channel();
+        let (tell, settled) = mpsc::channel();
         let (guarded, way) = self.way(title);
         let (shared, handle) = (Arc::clone(&self.shared), self.handle.clone());
         self.handle.spawn(async move {
@@ -163,15 +166,20 @@ impl Gatekeeper for Gate {
                 Err(error) => Err(error),
             };
             match begun {
-                Ok(proxy) => {
+                Ok(served) => {
                     // Until then it serves.
-                    let _ = is_over.await;
-                    drop(proxy);
+                    if let (Ok(()), Some((ways, proxy))) = (is_over.await, &served) {
+                        // What was asked last may not have been heard.
+                        ways.counts();
+                        proxy.settle().await;
+                    }
+                    let _ = tell.send(());
+                    drop(served);
                 }
                 Err(error) => tracing::warn!("connections of a command fail: {error}"),
             }
         });
-        Arc::new(Guard { guarded, _over: over })
+        Arc::new(Guard { guarded, over: Mutex::new(Some(over)), settled: Mutex::new(settled) })
     }
 }
 
@@ -193,6 +201,13 @@ impl Gate {
 }
 
 impl Guarded for Guard {
+    fn settle(&self) {
+        let Some(over) = self.over.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
+        let settled = self.settled.lock().unwrap_or_else(PoisonError::into_inner);
+        let _ = over.send(());
+        let _ = settled.recv_timeout(Duration::from_millis(2 * PROXY_END_MS));
+    }
+
     fn blocked(&self) -> Vec<Denied> {
         self.guarded.blocked()
     }
@@ -200,7 +215,13 @@ impl Guarded for Guard {
 
 impl Shared {
     /// Waits for the supervisor's first word; `None` if it is gone, and with it the command.
-    async fn begin(&self, handle: &Handle, listening: Listening, out: Out, mode: Mode) -> io::Result<Option<Proxy>> {
+    async fn begin(
+        &self,
+        handle: &Handle,
+        listening: Listening,
+        out: Out,
+        mode: Mode,
+    ) -> io::Result<Option<(Arc<Ways>, Proxy)>> {
         let _ = watched(listening.as_fd())?.readable().await?;
         let Some(interception) = listening.begin().map_err(io::Error::other)? else { return Ok(None) };
         let (ways, sockets) = Ways::new(interception, out)?;
@@ -208,6 +229,6 @@ impl Shared {
         let (wires, account) = (Arc::clone(&ways), self.account.clone());
         let proxy = Proxy::start(Some(handle), sockets, wires, mode, authority, verifier, account)?;
         ways.listen(handle)?;
-        Ok(Some(proxy))
+        Ok(Some((ways, proxy)))
     }
 }

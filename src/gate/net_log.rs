@@ -17,6 +17,7 @@ use serde::Serialize;
 use super::watching::{Decision, Origin, Ruling, Watcher};
 use crate::egress::Transport;
 use crate::limits::{MAX_AUDIT_REASON_BYTES, MAX_NET_LOG_WAITING};
+use crate::text::escape::harmless;
 
 pub struct NetLog {
     /// `None` when it ends.
@@ -123,7 +124,8 @@ fn now() -> String {
 
 fn line(what: &impl Serialize) -> Vec<u8> {
     // It holds nothing that JSON does not.
-    let mut line = serde_json::to_vec(what).unwrap_or_default();
+    let line = serde_json::to_string(what).unwrap_or_default();
+    let mut line = harmless(&line).into_owned().into_bytes();
     line.push(b'\n');
     line
 }

@@ -11,6 +11,7 @@ use super::entry::{Change, Entry, Place};
 use super::error::JournalError;
 use super::keeping::{SKIPPED, WhenFull};
 use super::log::Kind;
+use super::memory::{EndedEntry, Memory};
 use super::outside::Outside;
 use super::recorder::{At, Recorder};
 use super::settled::Settled;
@@ -82,10 +83,11 @@ impl Journal {
     /// Of what was to be done whole or not at all, nothing is done if it was interrupted.
     fn take_back(&self, mended: &[u64]) -> Result<(), JournalError> {
         for number in mended.iter().rev() {
-            let entry = self.store.entry(*number)?;
+            let entry = self.store.entry_with(*number, Memory::Overdrawn)?;
             if entry.kind == Kind::AtomicCall {
                 // Where somebody has changed it since, it stays.
-                self.store.undo(&[*number], &entry.title, Options::default())?;
+                let options = Options { memory: Memory::Overdrawn, ..Options::default() };
+                self.store.undo(&[*number], &entry.title, options)?;
             }
         }
         Ok(())
@@ -122,7 +124,11 @@ impl Journal {
             return Settled { outside: all, ..Settled::none() };
         }
         let paths: Vec<Place> = by.into_iter().collect();
-        let undone = self.store.undo(&[number], PUTS_BACK, Options { paths: &paths, ..Options::default() });
+        let undone = self.store.undo(
+            &[number],
+            PUTS_BACK,
+            Options { paths: &paths, memory: Memory::Overdrawn, ..Options::default() },
+        );
         let failed = match undone {
             Ok(undone) => match undone.conflicts.first() {
                 None => return Settled { put_back: all, ..Settled::none() },
@@ -135,8 +141,9 @@ impl Journal {
 
     /// The same of what is known by its number alone.
     pub fn settle_entry(&self, number: u64) -> Settled {
-        match self.store.entry(number) {
-            Ok(entry) => self.settle(number, &self.store.changes(&entry)),
+        match self.store.ended_entry(number) {
+            Ok(None) => Settled::none(),
+            Ok(Some(ended)) => self.settle(number, &self.store.changes(&ended.entry)),
             Err(error) => Settled { failed: Some(error.to_string()), ..Settled::none() },
         }
     }
@@ -359,21 +366,24 @@ impl<'a> Changes<'a> {
         let (number, ended, settled) = match (recorder, elsewhere, by_commands) {
             (None, Some(made), _) => return Ended { lost: lost.or(made.lost), ..made },
             (Some(recorder), _, before) => {
-                (recorder.number(), journal.store.end_if_changed(recorder), Err(before.settled))
+                let number = recorder.number();
+                let ended = journal.store.end_if_changed(recorder).map(|entry| entry.map(EndedEntry::from));
+                (number, ended, Err(before.settled))
             }
             (None, None, ByCommands { number: Some(number), settled, .. }) => {
-                (number, journal.store.read(number), Ok(settled))
+                (number, journal.store.ended_entry(number), Ok(settled))
             }
             (None, None, by_commands) => return Ended { lost, settled: by_commands.settled, ..Ended::default() },
         };
         match ended {
             Ok(None) => Ended { lost, settled: settled.unwrap_or_else(|before| before), ..Ended::default() },
-            Ok(Some(entry)) => {
-                let changes = journal.store.changes(&entry);
+            Ok(Some(ended)) => {
+                let entry = &ended.entry;
+                let changes = journal.store.changes(entry);
                 let settled = settled.unwrap_or_else(|before| journal.settle(number, &changes).after_parts(before));
-                match journal.keep(&entry) {
+                match journal.keep(entry) {
                     Ok(()) => {
-                        let lost = lost.or_else(|| journal.not_kept(&entry));
+                        let lost = lost.or_else(|| journal.not_kept(entry));
                         Ended { number: Some(number), changes, lost, settled }
                     }
                     Err(why) => Ended { number: None, changes, lost: Some(why), settled },

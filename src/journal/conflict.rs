@@ -1,5 +1,6 @@
 //! What stands against undoing: whatever somebody else did since to what the entry left.
 
+use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::bytes::Bytes;
@@ -30,8 +31,9 @@ pub(super) struct Same {
 }
 
 impl Same {
-    pub(super) fn of(later: &[Entry]) -> Self {
-        let undos = later.iter().filter(|entry| !entry.undoes.is_empty());
+    pub(super) fn of(later: &[impl Borrow<Entry>]) -> Self {
+        let later = later.iter().map(Borrow::borrow);
+        let undos = later.clone().filter(|entry| !entry.undoes.is_empty());
         let mut same =
             Self { spans: undos.clone().flat_map(|undo| undo.spans.iter().copied()).collect(), ..Self::default() };
         let all = undos.flat_map(|undo| &undo.same);
@@ -44,11 +46,16 @@ impl Same {
                 same.versions.insert(new, old);
             }
         }
-        for (was, left) in later.iter().flat_map(Entry::left_alone) {
+        for (was, left) in later.flat_map(Entry::left_alone) {
             let id = same.first(was.id);
             same.versions.entry((id, left.ctime)).or_insert((id, was.ctime));
         }
         same
+    }
+
+    /// Returns true if some objects had another identity before.
+    pub(super) fn is_of_ids(&self) -> bool {
+        !self.ids.is_empty()
     }
 
     pub(super) fn add_id(&mut self, new: Id, old: Id) {

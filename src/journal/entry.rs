@@ -6,12 +6,14 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use super::bytes::Bytes;
 use super::log::{Content, End, Event, Kind, Version};
 use super::object::{Attributes, Id, Stat, is_name};
+use crate::budget::Share;
 
 /// A place in one of the roots: the root's number, and the path below it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -125,6 +127,8 @@ pub struct Entry {
     pub(super) spans: Vec<(i64, i64)>,
     /// What was changed between two of those.
     pub(super) between: BTreeSet<Id>,
+    /// Memory that the entry is counted with.
+    pub(super) _memory: Option<Arc<Share>>,
 }
 
 impl Entry {

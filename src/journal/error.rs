@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use rustix::io::Errno;
 
 use super::outside::{Outside, list};
+use crate::budget::Exhausted;
 use crate::limits::JOURNAL_DEPTH;
 
 /// Stands for [`JournalError::Unwanted`] among what the kernel says, which never says it of files.
@@ -46,6 +47,14 @@ pub enum JournalError {
     /// Whoever asked for it wants it no more.
     #[error("nobody wants it any more; nothing was undone")]
     Unwanted,
+    /// What the call changed cannot be held.
+    #[error(transparent)]
+    Memory(Exhausted),
+    #[error(
+        "what is noted of the changes of this command takes more memory than it may have, {most} bytes (--limit-memory-bytes); \
+         change less in one command, or have the operator raise that"
+    )]
+    Full { most: u64 },
     #[error("call {number} is still at work; end it first, or undo others by their numbers")]
     Running { number: u64 },
     #[error("{}: is not where the directory is now; look it up again", path.display())]
@@ -73,6 +82,7 @@ impl JournalError {
         match self {
             Self::Io { source, .. } => source.raw_os_error(),
             Self::HalfDone { source, .. } => source.errno(),
+            Self::Full { .. } => Some(Errno::NOSPC.raw_os_error()),
             _ => None,
         }
     }

@@ -34,13 +34,17 @@ impl Version {
 impl Entry {
     /// When the call made its first change.
     pub fn began(&self) -> SystemTime {
-        UNIX_EPOCH + Duration::from_nanos(self.start.try_into().unwrap_or(0))
+        time(self.start)
     }
 
     /// Whether the call is over.
     pub fn is_over(&self) -> bool {
         self.has_ended()
     }
+}
+
+fn time(nanos: i64) -> SystemTime {
+    UNIX_EPOCH + Duration::from_nanos(nanos.try_into().unwrap_or(0))
 }
 
 impl Store {
@@ -55,19 +59,25 @@ impl Store {
         let mut standing = Vec::new();
         let mut undone = HashSet::new();
         for number in known.into_iter().filter(|number| *number >= since).rev() {
-            let Some(entry) = self.read(number)? else { continue };
-            let is_covered = entry.kind == Kind::PartialUndo && entry.undoes.iter().all(|part| undone.contains(part));
+            let Some(log) = self.open_log(number)? else { continue };
+            let Some(head) = log::head(&log) else { continue };
+            let is_covered = head.kind == Kind::PartialUndo && head.undoes.iter().all(|part| undone.contains(part));
             if undone.contains(&number) || is_covered {
                 continue;
             }
-            let is_whole = entry.is_whole_undo() && entry.kind == Kind::Undo;
-            if is_whole && entry.undoes.iter().all(|undone| *undone >= since) {
-                undone.extend(entry.undoes);
+            let whole = log::undone(&log).filter(|undone| undone.iter().all(|undone| *undone >= since));
+            if let Some(whole) = whole {
+                undone.extend(whole);
             } else {
                 standing.push(number);
             }
         }
         Ok(standing)
+    }
+
+    /// Title and beginning of an entry; `None` if it never began, or is gone.
+    pub fn title(&self, number: u64) -> Result<Option<(String, SystemTime)>, JournalError> {
+        Ok(self.head(number)?.map(|head| (head.title, time(head.start))))
     }
 
     /// What undos have undone whole, and nobody has redone since.

@@ -225,11 +225,27 @@ pub(super) fn end(log: &File) -> io::Result<Option<End>> {
     }
 }
 
-/// The entries that a log's undo has undone as a whole, if it is of one that was carried out.
-pub(super) fn undone(log: &File) -> Option<Vec<u64>> {
+/// Head of an entry, read without the rest of it.
+pub(super) struct Head {
+    pub(super) title: String,
+    pub(super) start: i64,
+    pub(super) undoes: Vec<u64>,
+    pub(super) kind: Kind,
+}
+
+/// Reads the first line of a log; `None` if that says no beginning.
+pub(super) fn head(log: &File) -> Option<Head> {
     let mut first = Vec::new();
     BufReader::new(log.take(JOURNAL_LINE_BYTES as u64)).read_until(b'\n', &mut first).ok()?;
-    let Ok(Event::Begin { undoes, kind: Kind::Undo, .. }) = serde_json::from_slice(&first) else { return None };
+    match serde_json::from_slice(&first) {
+        Ok(Event::Begin { title, start, undoes, kind, .. }) => Some(Head { title, start, undoes, kind }),
+        _ => None,
+    }
+}
+
+/// The entries that a log's undo has undone as a whole, if it is of one that was carried out.
+pub(super) fn undone(log: &File) -> Option<Vec<u64>> {
+    let Head { undoes, kind: Kind::Undo, .. } = head(log)? else { return None };
     end(log).ok()?.filter(|end| !end.interrupted).map(|_| undoes)
 }
 

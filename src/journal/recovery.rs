@@ -7,6 +7,7 @@ use rustix::io::Errno;
 
 use super::error::JournalError;
 use super::log::Log;
+use super::memory::Memory;
 use super::store::{Logged, Store};
 use super::undo::Options;
 
@@ -29,7 +30,7 @@ impl Store {
                 Err(Errno::WOULDBLOCK) => continue,
                 locked => locked.map_err(failed())?,
             }
-            let Some(Logged { earlier, last, length }) = self.read_whole(number)? else {
+            let Some(Logged { earlier, last, length }) = self.read_whole(number, Memory::Overdrawn)? else {
                 // Who begins an entry holds the lock, so this one never began.
                 self.remove(number, files.remove(&number).unwrap_or_default())?;
                 continue;

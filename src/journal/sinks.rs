@@ -17,6 +17,7 @@ use rustix::io::Errno;
 use super::bytes::Bytes;
 use super::entry::{Change, Place};
 use super::error::JournalError;
+use super::memory::Memory;
 use super::object::{self, Id, Stat, stat_of};
 use super::outside::Outside;
 use super::store::Store;
@@ -64,7 +65,7 @@ impl Store {
         });
         let moved: Vec<_> = moved.collect();
         let mut look = Look { moved: moved.clone(), ..Look::new(self, Some(number), &changes[0].0) };
-        for (id, place) in self.entry(number)?.linked(&self.root_ids) {
+        for (id, place) in self.entry_with(number, Memory::Overdrawn)?.linked(&self.root_ids) {
             if let Some((sink, _)) = look.line(&place, false) {
                 look.has_more_names(id, &place, sink);
                 look.linked.entry(id.1).or_default().push((id, place, sink));
@@ -242,7 +243,7 @@ impl<'a> Look<'a> {
             return Ok(());
         }
         if let (Some(number), None) = (self.number, &self.versions) {
-            self.versions = Some(self.store.versions(number)?);
+            self.versions = Some(self.store.versions_with(number, Memory::Overdrawn)?);
         }
         let versions = self.versions.as_ref().filter(|versions| versions.is_noted(old.as_ref().unwrap_or(place)));
         if let (None, Some(_), Some((new, begins)), Some((sink, _))) = (versions, &old, line, old_line)

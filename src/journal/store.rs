@@ -24,10 +24,12 @@ use super::entry::{Change, Entry, Place, file_name};
 use super::error::JournalError;
 use super::keeping::Keeping;
 use super::log::{self, End, Event, Kind, Log, VERSION};
+use super::memory::{Memory, Readings};
 use super::object::{self, Id, open_dir, stat, stat_of};
 use super::recorder::Recorder;
 use super::root::Root;
 use super::survey::{Look, Survey};
+use crate::budget::Account;
 use crate::limits::JOURNAL_DEPTH;
 use crate::removal;
 use crate::sinks::Sink;
@@ -55,6 +57,9 @@ pub struct Store {
     pub(super) root_ids: Arc<[Id]>,
     /// How its recorders keep what would be lost.
     pub keeping: Keeping,
+    /// Pays for the entries that are read; `None` where nothing is counted.
+    pub account: Option<Account>,
+    pub(super) readings: Readings,
     /// If somebody knows them.
     pub hooks: Option<Arc<dyn ConfiguredHooks>>,
     /// What runs outside and got one more name: where that is.
@@ -106,6 +111,8 @@ impl Store {
             roots,
             root_ids: root_ids.into(),
             keeping: Keeping::default(),
+            account: None,
+            readings: Readings::default(),
             hooks: None,
             linked: Mutex::default(),
         })
@@ -127,13 +134,15 @@ impl Store {
 
     /// Begins an entry once more; `None` if it is gone, at work, or undone. Its parts are read as one.
     fn go_on(&self, number: u64, title: &str) -> Result<Option<Recorder>, JournalError> {
-        if self.later(number, &|| true)?.iter().any(|later| later.undoes.contains(&number)) {
-            return Ok(None);
+        for later in self.numbers()?.into_iter().filter(|later| *later > number) {
+            if self.head(later)?.is_some_and(|head| head.undoes.contains(&number)) {
+                return Ok(None);
+            }
         }
         let failed = || JournalError::io(format!("{}: going on with it", self.log_path(number).display()));
         let Some(log) = self.open_log(number)? else { return Ok(None) };
-        let Some(Logged { earlier, last, length }) = self.read_whole(number)?.filter(|logged| logged.last.has_ended())
-        else {
+        let read = self.read_whole(number, Memory::Overdrawn)?;
+        let Some(Logged { earlier, last, length }) = read.filter(|logged| logged.last.has_ended()) else {
             return Ok(None);
         };
         // Who has ended it is about to let go of it.
@@ -267,20 +276,16 @@ impl Store {
         Ok(numbers)
     }
 
-    /// Reads an entry.
-    pub fn entry(&self, number: u64) -> Result<Entry, JournalError> {
-        self.read(number)?.ok_or_else(|| unknown(number, &self.numbers().unwrap_or_default()))
+    /// Reads the first line of an entry; `None` if it never began, or is gone.
+    pub(super) fn head(&self, number: u64) -> Result<Option<log::Head>, JournalError> {
+        Ok(self.open_log(number)?.and_then(|log| log::head(&log)))
     }
 
-    /// Reads an entry; `None` if it never began, or is gone.
-    pub(super) fn read(&self, number: u64) -> Result<Option<Entry>, JournalError> {
-        Ok(self.read_whole(number)?.map(|Logged { earlier, last, .. }| self.whole(earlier, last)))
-    }
-
-    /// The same in its parts.
-    pub(super) fn read_whole(&self, number: u64) -> Result<Option<Logged>, JournalError> {
+    /// Reads an entry in its parts; `None` if it never began, or is gone.
+    pub(super) fn read_whole(&self, number: u64, memory: Memory) -> Result<Option<Logged>, JournalError> {
         let Some(log) = self.open_log(number)? else { return Ok(None) };
-        let new = || Entry { number, ..Entry::default() };
+        let memory = self.memory_of(&log, number, memory)?.map(Arc::new);
+        let new = || Entry { number, _memory: memory.clone(), ..Entry::default() };
         let (mut earlier, mut last) = (None, new());
         let length = log::read(log, &self.log_path(number), &self.root_ids, |event| {
             if matches!(event, Event::Begin { .. }) && last.has_ended() {

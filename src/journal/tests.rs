@@ -5,6 +5,7 @@ mod entries;
 mod keeping;
 mod kills;
 mod logs;
+mod memory;
 mod parts;
 mod picture;
 mod program;

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::File;
+use std::sync::Arc;
 
 use rustix::fs::{AtFlags, unlinkat};
 
@@ -11,6 +12,7 @@ use super::entry::{Change, Entry, Kept, Place};
 use super::error::JournalError;
 use super::keeping::Keeping;
 use super::log::{Event, Kind};
+use super::memory::Memory;
 use super::object::{self, Id, Stat};
 use super::passes::Undo;
 use super::store::Store;
@@ -30,6 +32,8 @@ pub struct Options<'a> {
     pub force: bool,
     /// Asked all the time, whether it is still wanted. What is not is taken back.
     pub wanted: Option<&'a dyn Fn() -> bool>,
+    /// Memory that it reads with.
+    pub memory: Memory,
 }
 
 /// What undoing came to.
@@ -46,6 +50,8 @@ pub struct Outcome {
 impl Store {
     /// Undoes these entries as one, under the title of the call that asks for it.
     pub fn undo(&self, numbers: &[u64], title: &str, options: Options<'_>) -> Result<Outcome, JournalError> {
+        // Nobody else waits for this memory: the lock comes after it.
+        let _working = self.memory_of_undo(numbers, options.memory)?;
         self.undo_locked(&self.lock()?, numbers, title, options, true)
     }
 
@@ -62,7 +68,7 @@ impl Store {
         let goes_on = || options.wanted.is_none_or(|wanted| wanted()) || !takes_back;
         let mut entries = BTreeMap::new();
         for number in numbers {
-            let entry = self.entry(*number)?;
+            let entry = Arc::unwrap_or_clone(self.entry_with(*number, Memory::Counted)?);
             if !entry.has_ended() {
                 return Err(JournalError::Running { number: *number });
             }
@@ -71,7 +77,7 @@ impl Store {
         let Some(oldest) = entries.keys().next().copied() else {
             return Ok(Outcome { undone: Vec::new(), conflicts: Vec::new(), number: None });
         };
-        let later = self.later(oldest, &goes_on)?;
+        let later = self.later(oldest, Memory::Counted, &goes_on)?;
         let mut same = Same::of(&later);
         let first = |id: Id| same.first(id);
         let entries: Vec<Entry> = entries
@@ -163,11 +169,16 @@ impl Store {
     }
 
     /// The entries that are newer.
-    pub(super) fn later(&self, oldest: u64, goes_on: &dyn Fn() -> bool) -> Result<Vec<Entry>, JournalError> {
+    pub(super) fn later(
+        &self,
+        oldest: u64,
+        memory: Memory,
+        goes_on: &dyn Fn() -> bool,
+    ) -> Result<Vec<Arc<Entry>>, JournalError> {
         let mut later = Vec::new();
         for number in self.numbers()?.into_iter().filter(|number| *number > oldest) {
             goes_on().then_some(()).ok_or(JournalError::Unwanted)?;
-            later.extend(self.read(number)?);
+            later.extend(self.read(number, memory)?);
         }
         Ok(later)
     }
@@ -241,7 +252,7 @@ impl Store {
     }
 }
 
-fn kept_by_undos(later: &[Entry], first: impl Fn(Id) -> Id) -> HashMap<Id, Vec<Kept>> {
+fn kept_by_undos(later: &[Arc<Entry>], first: impl Fn(Id) -> Id) -> HashMap<Id, Vec<Kept>> {
     let mut kept: HashMap<Id, Vec<Kept>> = HashMap::new();
     for old in later.iter().filter(|entry| !entry.undoes.is_empty()).flat_map(|undo| undo.olds.values()) {
         kept.entry(first(old.stat.id)).or_default().extend(&old.kept);
@@ -303,10 +314,10 @@ fn restored(entry: &Entry, selected: &Selected) -> HashSet<Id> {
 }
 
 /// Entries later than the oldest that is undone, that are not undone with it, and whose changes still stand.
-fn others<'e>(later: &'e [Entry], numbers: &[u64], oldest: u64, gone: &HashSet<u64>) -> Vec<&'e Entry> {
+fn others<'e>(later: &'e [Arc<Entry>], numbers: &[u64], oldest: u64, gone: &HashSet<u64>) -> Vec<&'e Entry> {
     let stands = |entry: &&Entry| {
         let is_of_these = !entry.undoes.is_empty() && entry.undoes.iter().all(|number| *number >= oldest);
         entry.has_ended() && !numbers.contains(&entry.number) && !gone.contains(&entry.number) && !is_of_these
     };
-    later.iter().filter(stands).collect()
+    later.iter().map(Arc::as_ref).filter(stands).collect()
 }

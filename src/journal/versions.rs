@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 use std::os::fd::{AsFd as _, OwnedFd};
+use std::sync::Arc;
 
 use rustix::fs::{Mode, OFlags, ResolveFlags, openat2, readlinkat};
 use rustix::io::Errno;
@@ -15,6 +16,7 @@ use super::conflict::Same;
 use super::entry::{Entry, Name, Place, file_name};
 use super::error::JournalError;
 use super::log::Content;
+use super::memory::Memory;
 use super::object::{self, Id, Stat, stat_of};
 use super::store::Store;
 
@@ -43,7 +45,7 @@ pub enum Version {
 pub struct Versions<'a> {
     store: &'a Store,
     /// From the oldest.
-    entries: Vec<Entry>,
+    entries: Vec<Arc<Entry>>,
     same: Same,
     before: HashMap<Place, Id>,
     after: HashMap<Place, Id>,
@@ -52,15 +54,21 @@ pub struct Versions<'a> {
 impl Store {
     /// To look at what an entry changed.
     pub fn versions(&self, number: u64) -> Result<Versions<'_>, JournalError> {
-        let own = self.entry(number)?;
-        let later = self.later(number, &|| true)?;
+        self.versions_with(number, Memory::Free)
+    }
+
+    pub(super) fn versions_with(&self, number: u64, memory: Memory) -> Result<Versions<'_>, JournalError> {
+        let own = self.entry_with(number, memory)?;
+        let later = self.later(number, memory, &|| true)?;
         let same = Same::of(&later);
         let dirs = |side: fn(&Name) -> Option<Id>| {
             own.places(&self.root_ids, side).into_iter().map(|(id, place)| (place, id)).collect()
         };
         let (before, after) = (dirs(|noted| noted.before), dirs(|noted| noted.after));
-        let later = later.into_iter().map(|entry| entry.with_ids(|id| same.first(id))).collect::<Vec<_>>();
-        let entries = std::iter::once(own).chain(later).collect();
+        let first = |entry: Arc<Entry>| {
+            if same.is_of_ids() { Arc::new(Arc::unwrap_or_clone(entry).with_ids(|id| same.first(id))) } else { entry }
+        };
+        let entries = std::iter::once(own).chain(later.into_iter().map(first)).collect();
         Ok(Versions { store: self, entries, same, before, after })
     }
 }

@@ -142,7 +142,11 @@ impl Confinement {
     /// Builds what the plan says, or says why that cannot be.
     pub fn build(mut plan: Plan, alone: SingleThread, skips_of: SkipsOf, globs_of: GlobsOf) -> Result<Self, Fault> {
         let scratch = plan.scratch.as_path();
-        let journal = plan.journal.as_ref().map(|planned| Journal::open(planned, skips_of)).transpose()?;
+        let journal = plan
+            .journal
+            .as_ref()
+            .map(|planned| Journal::open(planned, skips_of, plan.limits.memory_bytes))
+            .transpose()?;
         let hide = hide(&plan, globs_of)?;
         // The view has no cgroups.
         let (groups, memory) = groups(&plan, &alone);

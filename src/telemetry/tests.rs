@@ -1,12 +1,13 @@
 //! Spans that are sent to collectors of the tests' own.
 
 use std::io::{Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::spawn;
 use std::time::{Duration, Instant};
 
 use pretty_assertions::assert_eq;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, getsockname, socket_with};
 use serde_json::{Value, json};
 
 use super::*;
@@ -178,10 +179,11 @@ fn what_a_collector_refuses_is_dropped_and_counted() {
 
 #[test]
 fn nobody_waits_for_a_collector_that_is_away() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
-    drop(listener);
-    let tracer = Tracer::start(settings(port)).unwrap();
+    // Nobody else can have its port, and nobody listens there.
+    let held = socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None).unwrap();
+    bind(&held, &"127.0.0.1:0".parse::<SocketAddr>().unwrap()).unwrap();
+    let address: SocketAddr = getsockname(&held).unwrap().try_into().unwrap();
+    let tracer = Tracer::start(settings(address.port())).unwrap();
     drop(tracer.begin(None));
     tracer.end();
     assert_eq!(tracer.counts(), (0, 1));

@@ -16,8 +16,8 @@ pub fn hex(bytes: &[u8]) -> String {
 
 /// A path or name for a listing: itself when that is safe to show, else in the `$'...'` quotes of ksh and bash.
 ///
-/// Escaped are bytes that are not UTF-8, controls (line feed and ESC among them), line and paragraph separators, and
-/// characters that turn the direction of writing. In quotes a backslash and a quote are escaped too, and a name that
+/// Escaped are bytes that are not UTF-8, controls (line feed and ESC among them), line and paragraph separators, characters
+/// that turn the direction of writing, and those that show nothing. In quotes a backslash and a quote are escaped too, and a name that
 /// begins with `$'` is always quoted, so no two names look the same. Quoted names work as they are in bash.
 pub fn show(name: &[u8]) -> Cow<'_, str> {
     // Nearly all names; one look at each byte, without branches.
@@ -35,11 +35,44 @@ pub fn show_path(path: &Path) -> Cow<'_, str> {
     show(path.as_os_str().as_bytes())
 }
 
-/// Whether a character may do something to a terminal, or to how its neighbours are shown. All are in the first plane.
-pub fn is_unsafe(c: char) -> bool {
+/// Returns true if a character may do something to a terminal, or to how its neighbours are shown.
+pub fn is_active(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{2028}' | '\u{2029}' | '\u{061C}' | '\u{200E}' | '\u{200F}' | '\u{FEFF}')
         || matches!(c, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Returns true if a character is active, or shows nothing: two names that differ in it look the same.
+pub fn is_unsafe(c: char) -> bool {
+    is_active(c) || is_invisible(c)
+}
+
+/// Default_Ignorable_Code_Point of Unicode and interlinear annotations, but for the variation selectors of emoji and ideographs.
+fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{AD}' | '\u{34F}' | '\u{115F}'..='\u{1160}' | '\u{17B4}'..='\u{17B5}' | '\u{180B}'..='\u{180F}')
+        || matches!(c, '\u{200B}'..='\u{200F}' | '\u{2060}'..='\u{206F}' | '\u{3164}' | '\u{FFA0}')
+        || matches!(c, '\u{FFF0}'..='\u{FFFB}' | '\u{1BCA0}'..='\u{1BCA3}' | '\u{1D173}'..='\u{1D17A}')
+        || matches!(c, '\u{E0000}'..='\u{E00FF}' | '\u{E01F0}'..='\u{E0FFF}')
+}
+
+/// Text of several lines, in which unsafe characters but tabs and line feeds are escaped as JSON has it. JSON stays the same value.
+pub fn harmless(text: &str) -> Cow<'_, str> {
+    let is_bad = |c: char| is_unsafe(c) && !matches!(c, '\n' | '\t');
+    if !text.contains(is_bad) {
+        return Cow::Borrowed(text);
+    }
+    let escaped = text.chars().fold(String::with_capacity(text.len()), |mut escaped, c| {
+        if is_bad(c) {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                // Writing into a string cannot fail.
+                let _ = write!(escaped, "\\u{unit:04x}");
+            }
+        } else {
+            escaped.push(c);
+        }
+        escaped
+    });
+    Cow::Owned(escaped)
 }
 
 fn quote(name: &[u8]) -> String {
@@ -55,7 +88,10 @@ fn quote(name: &[u8]) -> String {
                 // Three octal digits end by themselves; `\x` would swallow a digit that follows in some shells.
                 c if c.is_ascii() && is_unsafe(c) => octal(&mut out, c as u8),
                 c if is_unsafe(c) => {
-                    let _ = write!(out, "\\u{:04x}", u32::from(c));
+                    let _ = match u32::from(c) {
+                        code @ ..=0xffff => write!(out, "\\u{code:04x}"),
+                        code => write!(out, "\\U{code:08x}"),
+                    };
                 }
                 c => out.push(c),
             }
@@ -111,10 +147,22 @@ mod tests {
             (b"caf\xE9's", r"$'caf\351\'s'"),
             (b"$'x'", r"$'$\'x\''"),
             ("\u{85}".as_bytes(), r"$'\u0085'"),
+            ("a\u{200b}b".as_bytes(), r"$'a\u200bb'"),
+            ("a\u{e0041}".as_bytes(), r"$'a\U000e0041'"),
         ];
         for (name, shown) in cases {
             assert_eq!(show(name), *shown);
         }
+    }
+
+    #[test]
+    fn harmless_json_has_the_same_value() {
+        let text = "{\"path\":\t\"\u{9b}2J\u{202e}\u{7f}\u{200b}\u{e0041}é\"}\n";
+        let shown = harmless(text);
+        assert_eq!(shown, "{\"path\":\t\"\\u009b2J\\u202e\\u007f\\u200b\\udb40\\udc41é\"}\n");
+        let [one, other] = [text, &shown].map(|json| serde_json::from_str::<serde_json::Value>(json).unwrap());
+        assert_eq!(one, other);
+        assert_eq!(harmless("a\r\n\u{1b}[0m"), "a\\u000d\n\\u001b[0m");
     }
 
     #[test]

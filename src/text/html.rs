@@ -1,5 +1,7 @@
 //! Pages for a browser: the style that all have in common, what one begins with, and text between tags.
 
+use super::escape::harmless;
+
 /// The style of every page.
 pub const STYLE: &str = include_str!("style.css");
 
@@ -19,5 +21,5 @@ pub fn begin(title: &str, beside: &str) -> String {
 
 /// Text for a place between tags, or in an attribute.
 pub fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+    harmless(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

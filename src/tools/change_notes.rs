@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::python::Open;
 use super::{Context, Services};
+use crate::budget::Exhausted;
 use crate::error::Error;
 use crate::journal::{ByCommands, Change, Conflict, Ended, Entry, Journal, Outside, Place, Settled, Store};
 use crate::policy::Root;
@@ -138,12 +139,13 @@ pub fn changes_told(context: &Context<'_>, changed: Option<&Changed>) -> Option<
         context.changes.made(Ended { settled: settled.clone(), ..Ended::default() });
         return None;
     }
-    let entry = call.and_then(|call| journal.store.entry(call).ok());
-    let changes = entry.as_ref().map(|entry| journal.store.changes(entry)).unwrap_or_default();
-    let is_kept = entry.as_ref().map_or(Ok(()), |entry| journal.keep(entry));
+    let ended = call.and_then(|call| journal.store.ended_entry(call).ok().flatten());
+    let entry = ended.as_ref().map(|ended| &*ended.entry);
+    let changes = entry.map(|entry| journal.store.changes(entry)).unwrap_or_default();
+    let is_kept = entry.map_or(Ok(()), |entry| journal.keep(entry));
     let call = call.filter(|_| is_kept.is_ok());
-    let lost = is_kept.err().or_else(|| fault.clone()).or_else(|| journal.not_kept(entry.as_ref()?));
-    let mut note = match (&entry, call) {
+    let lost = is_kept.err().or_else(|| fault.clone()).or_else(|| journal.not_kept(entry?));
+    let mut note = match (entry, call) {
         (None, _) => "changed, and nothing was kept to undo it".to_owned(),
         (Some(_), call) => {
             let who = if context.can_undo { "undo with" } else { "the operator can undo" };
@@ -314,6 +316,14 @@ impl<'a> Names<'a> {
     pub fn listed(&self, entry: &Entry, undone: &HashSet<u64>) -> Option<Call> {
         let is_nothing = entry.is_over() && entry.undoes.is_empty() && self.store.changes(entry).is_empty();
         (!is_nothing).then(|| self.call(entry, undone))
+    }
+
+    /// A call that cannot be read for want of memory.
+    pub fn unread(&self, number: u64, short: Exhausted) -> Option<Call> {
+        let (tool, began) = self.store.title(number).ok()??;
+        let at = humantime::format_rfc3339_seconds(began).to_string();
+        let changed = format!("too much to be read now: {short}");
+        Some(Call { number, at, tool, undoes: Vec::new(), undone: false, changed })
     }
 
     /// A call, where these are undone.

@@ -53,7 +53,7 @@ impl Tool for ListChanges {
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<Open<Output>>, Error> {
         let journal = journal(context.services, Self::NAME)?;
         if let Some(number) = params.call {
-            return alone(context, journal, &journal.store.entry(number)?);
+            return alone(context, journal, &*journal.store.entry(number)?);
         }
         let names = Names::new(context.services, journal);
         let (numbers, undone) = (journal.store.numbers()?, journal.store.undone()?);
@@ -67,8 +67,15 @@ impl Tool for ListChanges {
                 return Err(Error::Cancelled);
             }
             // It may have been let go of meanwhile.
-            let Ok(entry) = journal.store.entry(*number) else { continue };
-            calls.extend(names.listed(&entry, &undone));
+            let listed = journal.store.entry(*number).map_err(Error::from).and_then(|entry| {
+                let _held = context.room().take(entry.list_bytes())?;
+                Ok(names.listed(&entry, &undone))
+            });
+            match listed {
+                Ok(listed) => calls.extend(listed),
+                Err(Error::Memory(short)) => calls.extend(names.unread(*number, short)),
+                Err(_) => {}
+            }
         }
         let mut text: String = calls.iter().fold(String::new(), |mut text, call| {
             let _ = writeln!(text, "{call}");
@@ -89,6 +96,7 @@ impl Tool for ListChanges {
 /// One call, with the difference that it made.
 fn alone(context: &Context<'_>, journal: &Journal, entry: &Entry) -> Result<Reply<Open<Output>>, Error> {
     let names = Names::new(context.services, journal);
+    let _held = context.room().take(entry.list_bytes())?;
     let changes = journal.store.changes(entry);
     let versions = journal.store.versions(entry.number)?;
     let is_hidden = |place: &Place| context.services.policy.hides(&journal.store.path(place));

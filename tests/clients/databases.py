@@ -23,7 +23,8 @@ import threading
 import database_plans
 from checks import check, status
 from database_plans import MISS, Case
-from service import NOBODY, PATIENCE_SECS, ended, free_port, program, until_open
+from ports import reserved_port
+from service import NOBODY, PATIENCE_SECS, ended, program, until_open
 
 HERE = pathlib.Path(__file__).parent / "databases"
 REPLAYS = 3
@@ -66,7 +67,7 @@ class Servers:
         self.quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": "/"}
         self.quiet["env"] = {"PATH": os.environ["PATH"], "HOME": str(place), "TMPDIR": str(place)}
         self.place, self.tools, self.processes = place, tools, []
-        self.ports = {name: free_port() for name in ("postgres", "mysql", "redis")}
+        self.ports = {name: reserved_port() for name in ("postgres", "mysql", "redis")}
         self.logins = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Logins)
         self.ports["http"] = self.logins.server_address[1]
         self.thread = threading.Thread(target=self.logins.serve_forever)

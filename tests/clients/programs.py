@@ -19,6 +19,7 @@ import threading
 import time
 
 from checks import check, status
+from ports import reserved_port
 
 PATIENCE_SECS = 120
 HERE = pathlib.Path(__file__).parent / "programs"
@@ -87,9 +88,7 @@ class Documents(Process):
     """NX-27017, a server of MongoDB's wire protocol that can be installed like any package."""
 
     def __init__(self, libraries: pathlib.Path, place: pathlib.Path):
-        with socket.socket() as one:
-            one.bind(("127.0.0.1", 0))
-            self.port = one.getsockname()[1]
+        self.port = reserved_port()
         line = "import sys; from nx_27017.nx_27017 import main; sys.exit(main())"
         flags = ["--db", "memory", "--log-file", "log", "--pid-file", "pid", "--host", "127.0.0.1", "--port", str(self.port)]
         super().__init__([sys.executable, "-c", line, *flags], libraries, place)

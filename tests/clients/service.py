@@ -25,6 +25,7 @@ import urllib.error
 import urllib.request
 
 from checks import check, status
+from ports import reserved_port
 
 PATIENCE_SECS = 60
 # An ordinary user that every system has: "nobody" (Debian Policy Manual, 9.2.2).
@@ -67,12 +68,6 @@ def program(name: str) -> str | None:
     return shutil.which(name) or next(iter(sorted(glob.glob(f"/usr/lib/postgresql/*/bin/{name}"), reverse=True)), None)
 
 
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
-
-
 def until_open(port: int, process: subprocess.Popen) -> bool:
     """Whether somebody listens there before the time is up."""
     end = time.monotonic() + PATIENCE_SECS
@@ -98,7 +93,7 @@ class Servers:
     """All that the service calls. PostgreSQL refuses to run as root."""
 
     def __init__(self, place: pathlib.Path, initdb: str, postgres: str, redis: str):
-        self.ports = {name: free_port() for name in ("postgres", "redis")}
+        self.ports = {name: reserved_port() for name in ("postgres", "redis")}
         user = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.getuid() == 0 else {}
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "stdin": subprocess.DEVNULL, "cwd": "/"}
         data = place / "postgres"
@@ -170,7 +165,7 @@ def round_trip(binary: str, source: pathlib.Path, tools: list[str], who: str, us
         servers = Servers(place, *tools)
         try:
             check(f"{who}: databases start", servers.up)
-            port = free_port()
+            port = reserved_port()
             (work / "settings.json").write_text(settings(servers, port, SECRETS))
             recorder = replay("record", *walls, "--", "npm", "start")
             listens = until_open(port, recorder)

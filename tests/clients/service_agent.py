@@ -19,7 +19,8 @@ from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from checks import check, status
-from service import PATIENCE_SECS, SECRETS, TOKEN, Servers, asked, free_port, program, settings
+from ports import reserved_port
+from service import PATIENCE_SECS, SECRETS, TOKEN, Servers, asked, program, settings
 
 
 async def listens(port: int) -> bool:
@@ -63,7 +64,7 @@ async def session(binary: str, source: pathlib.Path, tools: list[str], mode: str
         work = place / "orders"
         shutil.copytree(source, work, symlinks=True)
         servers = Servers(place, *tools)
-        port = free_port()
+        port = reserved_port()
         requests = json.loads((work / "requests.json").read_text())
         args = ["--mcp-server", "--allow", f"{work}:rw", "--tools", "files,command,calls", "--network", "host"]
         server = StdioServerParameters(command=binary, args=args, env={"PATH": os.environ["PATH"], "HOME": str(place)})

@@ -29,7 +29,8 @@ import uuid
 
 from checks import check, status
 from databases import OTHERS, SECRETS, Servers, found_tools
-from service import PATIENCE_SECS, ended, free_port, until_open
+from ports import reserved_port
+from service import PATIENCE_SECS, ended, until_open
 
 HERE = pathlib.Path(__file__).parent / "ways"
 STORIES = json.loads((HERE / "stories.json").read_text())
@@ -174,7 +175,7 @@ class Bench:
 
     def run(self, service: Service, how: str, secrets: dict[str, str], way: Way) -> tuple[typing.Any, str]:
         """What the way got, or None if nothing listens, and what `replay calls` and the service said."""
-        port = free_port()
+        port = reserved_port()
         environment = {**self.own, **service.environment(self.ports, secrets, port)}
         command = [self.binary, "calls", how, "--path", f"sets/{service.name}", *self.walls, "--", *service.command]
         with tempfile.TemporaryFile("w+", errors="replace") as log:

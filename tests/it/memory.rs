@@ -201,6 +201,50 @@ fn globs_are_bounded_in_number_and_length() {
 }
 
 #[test]
+fn large_calls_in_journal_stay_within_budget() {
+    let tree = Tree::new();
+    for index in 0..8000 {
+        tree.file(format!("work/{}/{index}", index % 40), "");
+    }
+    let (allow, memory) = (format!("{}:rw", tree.text("work")), MEMORY_MIB.to_string());
+    let flags = ["--allow", &allow, "--tools", "files,command", "--memory-mib", &memory];
+    let mut server = Server::open(&tree, "2025-11-25", &flags);
+    let changed = server.call("execute_command", json!({"command": "chmod -R go-r ."}));
+    let Some(call) = changed.result()["structuredContent"]["changed"]["call"].as_u64() else {
+        assert!(std::env::var_os("REPLAY_TEST_REQUIRE_SANDBOX").is_none(), "{}", changed.0);
+        return;
+    };
+    let replies = at_once(&mut server, 32, "list_changes", |_| json!({"call": call}));
+    are_answered_or_refused(&replies, |reply| reply.0["result"]["structuredContent"]["calls"][0]["call"] == call);
+    let replies = at_once(&mut server, 8, "undo_changes", |_| json!({"calls": [call], "dryRun": true}));
+    are_answered_or_refused(&replies, |reply| reply.0["result"]["structuredContent"]["undone"].is_array());
+    is_within(server.pid());
+}
+
+#[test]
+fn notes_of_changes_count_for_command() {
+    let tree = Tree::new();
+    for index in 0..20_000 {
+        tree.file(format!("work/{}/{index}", index % 40), "");
+    }
+    let (allow, limit) = (format!("{}:rw", tree.text("work")), (16 << 20).to_string());
+    let flags = ["--allow", &allow, "--tools", "files,command", "--limit-memory-bytes", &limit];
+    let mut server = Server::open(&tree, "2025-11-25", &flags);
+    let changed = server.call("execute_command", json!({"command": "chmod -R go-r ."}));
+    let output = &changed.result()["structuredContent"];
+    if output["changed"]["call"].is_null() {
+        assert!(std::env::var_os("REPLAY_TEST_REQUIRE_SANDBOX").is_none(), "{}", changed.0);
+        return;
+    }
+    let lost = output["changed"]["lost"].as_str().unwrap_or_default();
+    assert!(lost.contains("--limit-memory-bytes"), "{}", changed.0);
+    let stderr = output["stderr"].as_str().unwrap();
+    assert!(output["exitCode"] == 1 && stderr.contains("No space left on device"), "{}", changed.0);
+    let kept = output["changed"]["touched"].as_u64().unwrap();
+    assert!((5000..20_000).contains(&kept), "{kept}");
+}
+
+#[test]
 fn one_token_that_takes_all_it_can_leaves_another_as_much() {
     let tree = Tree::new();
     for index in 0..16 {

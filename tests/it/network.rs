@@ -149,6 +149,26 @@ fn no_way_around_the_rules_leads_anywhere() {
     });
 }
 
+/// Says what is no HTTP on connections, and ends before anybody answers.
+const LEAVE: &str = "import os, socket
+for _ in range(20):
+    one = socket.create_connection(('api.example.com', 80), 10)
+    one.sendall(b'anything\\n')
+    one.detach()
+os._exit(0)
+";
+
+#[test]
+fn last_words_of_ended_program_are_judged() {
+    everywhere(|world| {
+        world.file("leave.py", LEAVE);
+        let ran = world.run(&RULES, "python3 leave.py");
+        let blocked = "replay: blocked: api.example.com:80, neither TLS nor HTTP was spoken, 20 times (python3); no rule is \
+                       proposed for that\n";
+        assert_eq!((ran.err.as_str(), ran.notes), (blocked, Vec::new()), "{:?}", world.setting);
+    });
+}
+
 /// Connects to a host and a port, and prints how that went.
 const CONNECT: &str = "import socket, sys
 def connect(host, port):

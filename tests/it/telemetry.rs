@@ -2,10 +2,12 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::spawn;
 
 use pretty_assertions::assert_eq;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, getsockname, socket_with};
 use serde_json::{Value, json};
 
 use crate::harness::{DEADLINE, Server as Stdio};
@@ -246,12 +248,19 @@ fn a_collector_that_hangs_holds_nobody_up() {
     assert!(server.wait_exit().success());
 }
 
+/// A port that refuses connections, since nobody else can have it and nobody listens there.
+fn unheard() -> (OwnedFd, SocketAddr) {
+    let socket = socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None).unwrap();
+    bind(&socket, &"127.0.0.1:0".parse::<SocketAddr>().unwrap()).unwrap();
+    let address = getsockname(&socket).unwrap().try_into().unwrap();
+    (socket, address)
+}
+
 #[test]
 fn who_refuses_spans_is_warned_about_once() {
     let tree = tree();
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    drop(listener);
+    let (_held, address) = unheard();
+    let url = format!("http://{address}");
     let allow = tree.text("work");
     let args = ["--allow", &allow, "--sandbox", "off", "--otlp-endpoint", &url];
     let mut server = Stdio::start(&tree, &args).opened("2025-11-25");

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result, anyhow, bail};
 use tracing::level_filters::LevelFilter;
 
-use super::process::{catch_signals, logging, print, status, stdin, stdout};
+use super::process::{catch_signals, logging, print, print_content, status, stdin, stdout};
 use crate::cli::{LogLevel, MockAction, MockServe, OnMissArg, Options, Redact};
 use crate::config::{client_limits, error_style, level_filter};
 use crate::limits::MAX_MANIFEST_BYTES;
@@ -237,7 +237,7 @@ pub fn run(action: &MockAction, options: &Options) -> Result<ExitCode> {
             print(MockFault::MEANINGS.map(|(name, meaning)| format!("{name:<23}{meaning}\n")).concat())
         }
         MockAction::Presets { name: Some(name), .. } => {
-            print(preset(name).map(|preset| preset.text).unwrap_or_default())
+            print_content(preset(name).map(|preset| preset.text).unwrap_or_default())
         }
         MockAction::Presets { name: None, .. } => {
             print(PRESETS.map(|preset| format!("{:<14}{}\n", preset.name, preset.about)).concat())
@@ -249,9 +249,9 @@ pub fn run(action: &MockAction, options: &Options) -> Result<ExitCode> {
             Ok(ExitCode::from(target::record(target, recorder, (stdin()?, stdout()?), signals.as_fd())?))
         }
         MockAction::Distill { cassette } => {
-            print(distill(&Cassette::read(&cassette.display().to_string(), &read(cassette)?)?))
+            print_content(distill(&Cassette::read(&cassette.display().to_string(), &read(cassette)?)?))
         }
-        MockAction::Schema => print(MANIFEST_SCHEMA),
+        MockAction::Schema => print_content(MANIFEST_SCHEMA),
     }
 }
 

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result, anyhow};
 
 use crate::cli::Options;
+use crate::commands::process::tell;
 use crate::commands::sandbox::run_program;
 use crate::config::Config;
 use crate::gate::Learned;
@@ -45,8 +46,7 @@ pub fn learn(options: Options, out: Option<&Path>, program: &[OsString]) -> Resu
     let status = run_program(&mut config, program)?;
     let mut err = io::stderr();
     for (name, why) in learned.unresolved() {
-        // Nobody may be reading stderr.
-        let _ = writeln!(err, "replay: not resolved: {name}: {why}");
+        tell(format!("replay: not resolved: {name}: {why}"));
     }
     let rules = learned.rules().map_err(|why| anyhow!(why))?;
     if !proxies.is_empty() {

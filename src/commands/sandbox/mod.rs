@@ -15,7 +15,7 @@ use rustix::io::Errno;
 
 pub use explain::kernel;
 
-use super::process::{NotRun, catch, exit_status, logging, print, quoted, status, unseen, with_one_command};
+use super::process::{NotRun, catch, exit_status, logging, print, quoted, status, tell, unseen, with_one_command};
 use crate::cli::{Options, SandboxAction};
 use crate::config::Config;
 use crate::exec::{Denied, Launcher, News, place_of, received};
@@ -125,7 +125,7 @@ fn run_in(services: &Services, program: &[OsString], signals: BorrowedFd<'_>) ->
             News::Said(Event::Ended { exit, denied, .. }, _) => {
                 // Nobody may be reading stderr.
                 for blocked in denied.iter().filter_map(Denied::blocked_in_words) {
-                    let _ = writeln!(io::stderr(), "replay: {blocked}");
+                    tell(format!("replay: {blocked}"));
                 }
                 let _ = unseen(services, exit, false).map(|hint| writeln!(io::stderr(), "replay: {hint}"));
                 return Ok(exit_status(exit));

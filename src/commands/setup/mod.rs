@@ -13,7 +13,7 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use clap::Parser as _;
 use serde_json::Value;
 
-use super::process::{print, quoted};
+use super::process::{print_content, quoted};
 use crate::cli::{Cli, SetupArgs};
 use crate::compose::alone;
 use crate::config::{Config, own_directory};
@@ -39,7 +39,7 @@ pub fn run(allow: &[PathBuf], asked: &SetupArgs) -> Result<ExitCode> {
     };
     let shown = show_path(&path);
     if !asked.write {
-        print(put("")?)?;
+        print_content(put("")?)?;
         say(&format!("this is for {shown}; add --write to put it there\n"));
         return Ok(ExitCode::SUCCESS);
     }
@@ -50,7 +50,7 @@ pub fn run(allow: &[PathBuf], asked: &SetupArgs) -> Result<ExitCode> {
         say(&format!("{shown} has this entry already\n"));
     } else {
         if entry::get(known.format, before, known.servers)?.is_some() && !asked.force {
-            print(unified(&shown, before, &after, None))?;
+            print_content(unified(&shown, before, &after, None))?;
             bail!("`{shown}` has another entry `{}`; add --force to make this change", entry::NAME);
         }
         file.replace(&after)?;

@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::alphabet;
 use base64::engine::DecodePaddingMode;
-use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
+use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use memchr::memmem;
 
 use super::{Pair, Secret};
@@ -30,6 +30,24 @@ pub fn fill(value: &mut Vec<u8>, stand_in: &[u8], secret: &[u8], written: &mut V
     if !written.contains(&pair) {
         written.push(pair);
     }
+}
+
+/// Forms of a secret inside of base64 (RFC 4648, 4 and 5), each with that of its stand-in: one for each place of the secret in a group
+/// of three bytes, without the characters that depend on what stands beside it.
+pub fn in_base64(secret: &[u8], stand_in: &[u8]) -> Vec<Pair> {
+    let mut pairs = Vec::new();
+    for engine in [STANDARD_NO_PAD, URL_SAFE_NO_PAD] {
+        for before in 0..3_usize {
+            let inner = (8 * before).div_ceil(6)..8 * (before + secret.len()) / 6;
+            let form =
+                |text: &[u8]| engine.encode([&[0; 3][..before], text].concat()).as_bytes()[inner.clone()].to_vec();
+            let pair = Pair { text: Secret::new(form(secret)), instead: form(stand_in) };
+            if !pairs.contains(&pair) {
+                pairs.push(pair);
+            }
+        }
+    }
+    pairs
 }
 
 /// Whether this is in a value, or in what Basic holds.

@@ -81,8 +81,10 @@ impl Credential {
         Ok(Self { name, stand_in, secret, places })
     }
 
-    fn concealing(&self) -> Pair {
-        Pair { text: self.secret.clone(), instead: self.stand_in.clone().into_bytes() }
+    /// The secret, and its forms in base64, in which a host may repeat what it got on another connection.
+    fn concealing(&self) -> impl Iterator<Item = Pair> {
+        let plain = Pair { text: self.secret.clone(), instead: self.stand_in.clone().into_bytes() };
+        std::iter::once(plain).chain(field::in_base64(self.secret.bytes(), self.stand_in.as_bytes()))
     }
 
     fn is_for_requests(&self, to: &Destination) -> bool {
@@ -133,12 +135,12 @@ impl Credentials {
     /// What keeps the program from secrets in what is said to it there, and from what was written there in another form.
     pub fn concealer(&self, to: &Destination, written: Vec<Pair>) -> Concealer {
         let there = self.0.iter().filter(|it| it.is_for_requests(to));
-        Concealer::new(there.map(Credential::concealing).chain(written))
+        Concealer::new(there.flat_map(Credential::concealing).chain(written))
     }
 
     /// What takes all of them out of a text.
     pub fn conceals(&self) -> Concealer {
-        Concealer::new(self.0.iter().map(Credential::concealing))
+        Concealer::new(self.0.iter().flat_map(Credential::concealing))
     }
 
     /// Puts the real values into a field's value where the request is what they are for. What was written there in another form is

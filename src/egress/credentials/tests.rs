@@ -1,5 +1,5 @@
 use base64::Engine as _;
-use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
+use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
 use pretty_assertions::assert_eq;
 use proptest::prelude::*;
 
@@ -96,6 +96,26 @@ fn basic_is_taken_apart_and_its_answer_too() {
     assert_eq!(filled(&all, meant, &plain), (plain.clone(), Vec::new()));
     let as_user = format!("Basic {}", STANDARD.encode(format!("{stand_in}:")));
     assert_eq!(filled(&all, meant, &as_user).0, format!("Basic {}", STANDARD.encode(format!("{SECRET}:"))));
+}
+
+#[test]
+fn secret_in_any_base64_is_concealed() {
+    let secret = "~~~???>>>ghp_0123456789";
+    let one = credential("GH", secret, "https://api.example.com");
+    let stand_in = one.stand_in.clone();
+    let all = Credentials::new(vec![one]);
+    // The connection has filled nothing itself.
+    let mut concealer = all.concealer(&to("api.example.com", 443), Vec::new());
+    for (before, after) in [("", ""), ("x:", ""), ("git:", "!"), (":", "12"), ("x", "123")] {
+        for engine in [STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD] {
+            let text = format!("Basic {}\n", engine.encode(format!("{before}{secret}{after}")));
+            let concealed = concealer.take(text.as_bytes()).unwrap();
+            let token = std::str::from_utf8(&concealed).unwrap().trim_end().strip_prefix("Basic ").unwrap();
+            let plain = engine.decode(token).unwrap();
+            let inner = &plain[before.len() + 1..plain.len() - after.len() - 1];
+            assert_eq!(inner, &stand_in.as_bytes()[1..stand_in.len() - 1], "{before} {after} {text}");
+        }
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@ use crate::limits::MAX_DIFFERENCE_CHARS;
 use crate::record::call::{Content, End, Exchange};
 use crate::record::protocol::words;
 use crate::record::redact;
+use crate::text::escape::is_unsafe;
 
 /// A call in a line: `POST http://api.example.com:80/orders`.
 pub fn describe(exchange: &Exchange) -> String {
@@ -29,11 +30,11 @@ pub fn describe(exchange: &Exchange) -> String {
     shown(redact::told(&line).trim_end(), 3 * MAX_DIFFERENCE_CHARS)
 }
 
-/// A text for one line, without control characters, of at most so many characters.
+/// A text for one line, without characters that do something to a terminal or show nothing, of at most so many characters.
 fn shown(text: &str, most: usize) -> String {
     let mut line = String::new();
     for c in text.chars().take(most) {
-        if c.is_control() { line.extend(c.escape_default()) } else { line.push(c) }
+        if is_unsafe(c) { line.extend(c.escape_default()) } else { line.push(c) }
     }
     if text.chars().nth(most).is_some() {
         line.push_str("...");

@@ -14,6 +14,7 @@ use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{Instant, timeout_at};
 
 use super::hub::Hub;
+use super::judging::Unjudged;
 use super::{Datagrams, Mode};
 use crate::budget::Share;
 use crate::egress::Transport;
@@ -47,7 +48,7 @@ impl Way {
 }
 
 /// Decides about a place, and serves it until all ends.
-pub async fn serve(shared: Arc<Hub>, associations: Arc<Semaphore>, told: Datagrams) {
+pub async fn serve(shared: Arc<Hub>, associations: Arc<Semaphore>, told: Datagrams, unjudged: Unjudged) {
     let Datagrams { token, to, by, socket } = told;
     let target = shared.target(to);
     let Ok(_descriptor) = shared.descriptors(1) else {
@@ -58,6 +59,7 @@ pub async fn serve(shared: Arc<Hub>, associations: Arc<Semaphore>, told: Datagra
     let inside = std::net::UdpSocket::from(socket);
     let inside = inside.set_nonblocking(true).and_then(|()| UdpSocket::from_std(inside));
     shared.wires.decide_datagrams(token, first.is_some() && inside.is_ok());
+    drop(unjudged);
     let (Some(_), Ok(inside)) = (&first, inside) else { return };
     let (inside, mut stop) = (Arc::new(inside), shared.stop.clone());
     let (mut of_peers, mut answering) = (HashMap::<SocketAddr, Association>::new(), JoinSet::new());

@@ -10,6 +10,7 @@ use tokio::sync::{Semaphore, oneshot, watch};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
+use super::judging::Judging;
 use super::stream::Stream;
 use super::{Counts, Mode, Note, OnMiss, Recorded, Wires};
 use crate::budget::{Account, Purpose, Share};
@@ -33,6 +34,7 @@ pub struct Hub {
     pub names: FakeNames,
     /// Turns true when all is to end.
     pub stop: watch::Receiver<bool>,
+    pub judging: Arc<Judging>,
     /// Places for sockets that are asked for.
     dialing: Semaphore,
     kept: Mutex<Kept>,
@@ -109,6 +111,7 @@ impl Hub {
             verifier,
             names: FakeNames::default(),
             stop,
+            judging: Judging::new(),
             dialing: Semaphore::new(MAX_SOCKETS_ASKED_FOR),
             kept: Mutex::default(),
             lookups: Mutex::default(),

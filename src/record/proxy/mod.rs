@@ -11,6 +11,7 @@ mod h2;
 mod h2_play;
 mod http_play;
 mod hub;
+mod judging;
 mod login;
 mod misfit;
 mod miss;
@@ -49,6 +50,7 @@ use tokio::time::timeout;
 
 use self::attempts::{Attempts, Decision};
 use self::hub::Hub;
+use self::judging::Unjudged;
 pub use self::login::StandIn;
 pub use self::misfit::Misfit;
 pub use self::opened::{Inspector, Refusal, Rewriter};
@@ -233,7 +235,9 @@ impl Proxy {
         let associations = Arc::new(Semaphore::new(MAX_DATAGRAM_ASSOCIATIONS));
         wires.on_datagrams(Box::new(move |told| {
             if let Some(attempts) = weak.upgrade() {
-                handle.spawn(datagrams::serve(Arc::clone(&attempts.shared), Arc::clone(&associations), told));
+                let (shared, associations) = (Arc::clone(&attempts.shared), Arc::clone(&associations));
+                let unjudged = shared.judging.begin();
+                handle.spawn(datagrams::serve(shared, associations, told, unjudged));
             }
         }));
         wires.on_arrival(Box::new(move |socket| {
@@ -248,8 +252,16 @@ impl Proxy {
         &self.runtime
     }
 
+    /// Waits a while until all that the program has said is judged. For when the program is over.
+    pub async fn settle(&self) {
+        let judging = &self.attempts.shared.judging;
+        judging.end();
+        let _ = timeout(Duration::from_millis(PROXY_END_MS), judging.settled()).await;
+    }
+
     /// Ends all connections and gives what was recorded. Not for tasks of its runtime.
     pub fn finish(mut self) -> Recorded {
+        self.runtime.block_on(self.settle());
         self.wait();
         self.end();
         self.attempts.shared.take()
@@ -342,7 +354,7 @@ async fn accept(attempts: Arc<Attempts>, mut source: Source, forward: bool, plac
     let shared = &attempts.shared;
     let mut stop = shared.stop.clone();
     let mut connections = JoinSet::new();
-    let mut is_last = false;
+    let (mut is_last, listening) = (false, shared.judging.begin());
     loop {
         let next = async {
             // In this order: what has no place yet waits in the socket's queue.
@@ -359,7 +371,8 @@ async fn accept(attempts: Arc<Attempts>, mut source: Source, forward: bool, plac
                 count_panic(shared, &ended);
                 continue;
             }
-            _ = stop.wait_for(|stop| *stop), if !is_last => {
+            () = async { tokio::select! { _ = stop.wait_for(|stop| *stop) => {}, () = shared.judging.ending() => {} } },
+                if !is_last => {
                 is_last = true;
                 source = match source.last() {
                     Some(source) => source,
@@ -379,10 +392,11 @@ async fn accept(attempts: Arc<Attempts>, mut source: Source, forward: bool, plac
                     continue;
                 };
                 let (shared, client) = (Arc::clone(shared), Stream::of(client, descriptor));
+                let unjudged = shared.judging.begin();
                 connections.spawn(async move {
                     let _place = place;
                     // A broken connection is the program's to notice, and it does.
-                    if let Err(error) = serve_one(shared, purpose, client).await {
+                    if let Err(error) = serve_one(shared, purpose, client, unjudged).await {
                         tracing::debug!(%error, "a recorded connection broke");
                     }
                 });
@@ -391,6 +405,7 @@ async fn accept(attempts: Arc<Attempts>, mut source: Source, forward: bool, plac
             Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
         }
     }
+    drop(listening);
     let ending = async {
         while let Some(ended) = connections.join_next().await {
             count_panic(shared, &ended);
@@ -431,13 +446,15 @@ fn purpose(attempts: &Attempts, client: &TcpStream, peer: SocketAddr, forward: b
     }
 }
 
-async fn serve_one(shared: Arc<Hub>, purpose: Purpose, client: Stream) -> io::Result<()> {
+async fn serve_one(shared: Arc<Hub>, purpose: Purpose, client: Stream, unjudged: Unjudged) -> io::Result<()> {
+    // Only what is passed on is judged.
+    let unjudged = if let Mode::Pass = shared.mode { Some(unjudged) } else { None };
     match purpose {
         Purpose::Requests => forward_proxy::serve(shared, client).await,
         Purpose::Names => nameserver::serve_tcp(shared, client).await,
         Purpose::Decided(Decision::Played(context, replay)) => replay::serve(context, replay, client).await,
         Purpose::Decided(Decision::Dialed(context, server)) => match (server.await, &shared.mode) {
-            (Ok(server), Mode::Pass) => pass::converse(&context, client, server).await,
+            (Ok(server), Mode::Pass) => pass::converse(&context, client, server, unjudged).await,
             (Ok(server), Mode::Record | Mode::Replay { .. }) => record::converse(context, client, server).await,
             // Whoever dialed has told why.
             (Err(_), _) => {

@@ -12,7 +12,7 @@ use std::io;
 use std::net::IpAddr;
 use std::os::fd::AsFd as _;
 use std::pin::{Pin, pin};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -94,6 +94,8 @@ struct Opened {
     sender: Sender,
     /// Whether the connection may become something else.
     may_switch: AtomicBool,
+    /// Requests that wait for the real server.
+    waiting: AtomicUsize,
     /// Both sides of it once it has.
     switched: Mutex<Option<(OnUpgrade, OnUpgrade)>>,
 }
@@ -121,6 +123,7 @@ pub async fn serve(
         inspector,
         sender,
         may_switch: AtomicBool::new(false),
+        waiting: AtomicUsize::new(0),
         switched: Mutex::default(),
     };
     if protocol.as_deref() == Some(b"h2") {
@@ -292,6 +295,17 @@ impl Sender {
     }
 }
 
+/// A request that waits for the real server.
+struct Waiting<'a>(&'a Opened);
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        if self.0.waiting.fetch_sub(1, SeqCst) == 1 {
+            self.0.shared.judging.resume();
+        }
+    }
+}
+
 impl Opened {
     /// Answers a request: with an error, which ends the connection or the stream, as the real server does.
     async fn answer(self: Arc<Self>, mut request: Request<Incoming>) -> hyper::Result<Response<Said>> {
@@ -317,7 +331,10 @@ impl Opened {
             head.uri = Uri::from(origin.unwrap_or_else(|| PathAndQuery::from_static("/")));
         }
         self.may_switch.fetch_or(head.headers.contains_key(UPGRADE), Relaxed);
-        let mut answer = match self.sender.send(Request::from_parts(head, body)).await {
+        let waiting = self.wait_for_server();
+        let sent = self.sender.send(Request::from_parts(head, body)).await;
+        drop(waiting);
+        let mut answer = match sent {
             Err(error) if error.is_parse() => {
                 let refusal = Refusal("the answer of the server is no valid HTTP".to_owned());
                 return Ok(refusal.into_answer(StatusCode::BAD_GATEWAY));
@@ -332,6 +349,14 @@ impl Opened {
             Ok(rewriter) => Response::from_parts(head, Said::passing(body, rewriter)),
             Err(refusal) => refusal.into_answer(StatusCode::BAD_GATEWAY),
         })
+    }
+
+    /// Counts a request that is judged and not answered. Until all are, no verdict about the connection is waited for.
+    fn wait_for_server(&self) -> Waiting<'_> {
+        if self.waiting.fetch_add(1, SeqCst) == 0 {
+            self.shared.judging.suspend();
+        }
+        Waiting(self)
     }
 
     fn switched(&self) -> MutexGuard<'_, Option<(OnUpgrade, OnUpgrade)>> {

@@ -12,6 +12,7 @@ use tokio::io::AsyncWriteExt as _;
 
 use super::context::Context;
 use super::hub::Hub;
+use super::judging::Unjudged;
 use super::misfit::{Misfit, fits};
 use super::opened::{Inspector, Refusal};
 use super::opening::is_settings;
@@ -56,7 +57,7 @@ impl Inspector for Named {
 }
 
 /// Passes a connection on until both sides have ended, or until the program says what does not fit.
-pub async fn converse(context: &Context, client: Stream, server: Stream) -> io::Result<()> {
+pub async fn converse(context: &Context, client: Stream, server: Stream, unjudged: Option<Unjudged>) -> io::Result<()> {
     let (target, door) = (&context.link.target, context.shared.wires.door());
     if let Some(stand_in) = door.and_then(|door| door.login(target)) {
         return tokio::select! {
@@ -65,15 +66,18 @@ pub async fn converse(context: &Context, client: Stream, server: Stream) -> io::
         };
     }
     let inspector = door.and_then(|door| door.opens(target, context.by));
-    let passed = tokio::select! {
-        passed = pass(context, inspector, client, server) => passed,
+    tokio::select! {
+        passed = pass(context, inspector, client, server, unjudged) => passed,
         () = context.stopped() => Ok(()),
-    };
-    passed.inspect_err(|error| {
-        if let (Some(door), Some(misfit)) = (door, error.get_ref().and_then(|inner| inner.downcast_ref::<Misfit>())) {
-            door.ended(target, misfit.clone(), context.by);
-        }
-    })
+    }
+}
+
+/// Tells of a misfit.
+fn tell(context: &Context, error: &io::Error) {
+    let misfit = error.get_ref().and_then(|inner| inner.downcast_ref::<Misfit>());
+    if let (Some(door), Some(misfit)) = (context.shared.wires.door(), misfit) {
+        door.ended(&context.link.target, misfit.clone(), context.by);
+    }
 }
 
 async fn pass(
@@ -81,9 +85,10 @@ async fn pass(
     inspector: Option<Arc<dyn Inspector>>,
     client: Stream,
     server: Stream,
+    unjudged: Option<Unjudged>,
 ) -> io::Result<()> {
     if let Some(inspector) = inspector {
-        return opened::serve(context, inspector, client, server).await;
+        return opened::serve(context, inspector, client, server).await.inspect_err(|error| tell(context, error));
     }
     let target = &context.link.target;
     let mut ends = (client, server);
@@ -91,10 +96,13 @@ async fn pass(
         match judged(target, &mut ends).await {
             Ok(Beginning::Http) => {
                 let named = Named { shared: Arc::clone(&context.shared), target: target.clone(), by: context.by };
-                return opened::serve(context, Arc::new(named), ends.0, ends.1).await;
+                let served = opened::serve(context, Arc::new(named), ends.0, ends.1).await;
+                return served.inspect_err(|error| tell(context, error));
             }
             Ok(_) => {}
             Err(error) => {
+                // A program may end as soon as it is cut off.
+                tell(context, &error);
                 // Each side hears that it was cut off.
                 ends.0.reset();
                 ends.1.reset();
@@ -102,6 +110,7 @@ async fn pass(
             }
         }
     }
+    drop(unjudged);
     let passed = splice::both_ways(&mut ends.0, &mut ends.1).await;
     if passed.is_err() {
         ends.0.reset();

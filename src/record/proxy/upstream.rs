@@ -44,7 +44,7 @@ fn behind_door(context: &Context, server: Stream) -> io::Result<Stream> {
     let descriptors = (context.shared.descriptors(1)?, context.shared.descriptors(1)?);
     let (here, there) = UnixStream::pair()?;
     let (here, there, context) = (stream(here, descriptors.0)?, stream(there, descriptors.1)?, context.clone());
-    tokio::spawn(async move { pass::converse(&context, there, server).await });
+    tokio::spawn(async move { pass::converse(&context, there, server, None).await });
     Ok(here)
 }
 

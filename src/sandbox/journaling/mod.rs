@@ -36,11 +36,13 @@ pub struct Journal {
     roots: Arc<[Root]>,
     /// Whether a change is made that cannot be noted; it is told.
     drops: bool,
+    /// Most memory of one command, with what is noted of it.
+    most_bytes: Option<u64>,
 }
 
 impl Journal {
     /// To be opened before the launcher has mounts of its own.
-    pub fn open(planned: &PlannedJournal, skips_of: SkipsOf) -> Result<Self, Fault> {
+    pub fn open(planned: &PlannedJournal, skips_of: SkipsOf, most_bytes: Option<u64>) -> Result<Self, Fault> {
         let step = || format!("open the journal of changes, `{}`", planned.store.path.as_path().display());
         let path = planned.store.path.as_path();
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
@@ -59,7 +61,7 @@ impl Journal {
             let skips = skips_of(&planned.skip).map_err(|reason| Fault::because("--undo-skip", &reason))?;
             store.keeping.skips = Some(skips);
         }
-        Ok(Self { store, roots, drops: planned.drops })
+        Ok(Self { store, roots, drops: planned.drops, most_bytes })
     }
 
     /// The directory of the store.
@@ -394,6 +396,9 @@ impl CommandJournal<'_> {
             Some(recorder) => recorder,
             none => none.insert(self.journal.store.begin_in(self.call, &self.title)?),
         };
+        if let Some(most) = self.journal.most_bytes.filter(|most| recorder.held_bytes() > *most) {
+            return Err(JournalError::Full { most });
+        }
         match note {
             Note::Gains(spot) => recorder.gains(spot.at()),
             Note::Loses(spot) => recorder.loses(spot.at()),

@@ -504,17 +504,20 @@ fn a_server_in_the_background_of_one_call_is_reached_from_the_next() {
             return;
         }
         let mut walls = Walls::start(setting, &[], &[]);
-        let serve = "exec python3 -u -m http.server --bind 127.0.0.1 8123";
+        // Outside, this test has the same port, and is not reached either.
+        let outside = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        outside.set_nonblocking(true).unwrap();
+        let port = outside.local_addr().unwrap().port();
+        let serve = format!("exec python3 -u -m http.server --bind 127.0.0.1 {port}");
         let reply = walls.try_run(json!({"command": serve, "background": true}));
         let id = reply.result()["structuredContent"]["commandId"].as_str().unwrap().to_owned();
         let until = Instant::now() + crate::harness::DEADLINE;
-        let fetch =
-            "python3 -c 'import urllib.request as u; print(u.urlopen(\"http://127.0.0.1:8123/ok.txt\").read())'";
-        while walls.sh(fetch).stdout != "b'fine\\n'\n" {
+        let url = format!("http://127.0.0.1:{port}/ok.txt");
+        let fetch = format!("python3 -c 'import urllib.request as u; print(u.urlopen(\"{url}\").read())'");
+        while walls.sh(&fetch).stdout != "b'fine\\n'\n" {
             assert!(Instant::now() < until, "the server never answered");
         }
-        // Not from outside.
-        assert!(std::net::TcpStream::connect("127.0.0.1:8123").is_err());
+        assert!(outside.accept().is_err());
         let reply = walls.server.call("follow_command", json!({"commandId": id, "end": true, "waitSecs": 5}));
         assert_eq!(reply.result()["structuredContent"]["running"], false, "{}", reply.0);
         walls.end();
