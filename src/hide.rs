@@ -265,10 +265,7 @@ impl Hide {
     fn led_to_by_links(&self) -> Result<Vec<PathBuf>, String> {
         let mut targets = Vec::new();
         for (root, glob) in self.roots.iter().flat_map(|root| self.place_globs.iter().map(move |glob| (root, glob))) {
-            let literal = |name: &&str| !name.contains(['*', '?', '[', ']', '{', '}', '\\']);
-            let named: PathBuf = glob.split('/').take_while(literal).collect();
-            let rest: PathBuf = glob.split('/').skip_while(literal).collect();
-            let place = root.join(&named);
+            let (place, rest) = split_names(root, glob);
             let there = place.ancestors().find_map(|above| Some((above, std::fs::canonicalize(above).ok()?)));
             let Some((above, led)) = there else { continue };
             let led = led.join(place.strip_prefix(above).unwrap_or(Path::new("")));
@@ -300,8 +297,8 @@ enum Meant {
     Place(String),
 }
 
-/// Refuses what no path is like: it would hide nothing.
-fn check_spelling(pattern: &str) -> Result<(), String> {
+/// Refuses a pattern of the operator's that is like no path: it would match nothing.
+pub fn check_spelling(pattern: &str) -> Result<(), String> {
     let shown = format!("`{}`", pattern.escape_debug());
     if pattern.trim() != pattern {
         let trimmed = pattern.trim();
@@ -310,9 +307,22 @@ fn check_spelling(pattern: &str) -> Result<(), String> {
     if pattern.starts_with("~/") {
         return Err(format!("{shown} has a `~`, which only a shell replaces: write the whole path"));
     }
+    if pattern.starts_with('!') {
+        return Err(format!("{shown} begins with `!`, which makes no exception: write `\\{pattern}` for that name"));
+    }
     let mut braces = 0_usize;
-    for letter in pattern.chars() {
+    let mut letters = pattern.chars();
+    while let Some(letter) = letters.next() {
         match letter {
+            '\\' => drop(letters.next()),
+            '[' if letters
+                .as_str()
+                .split(']')
+                .next()
+                .is_some_and(|class| class.contains('/') && class != letters.as_str()) =>
+            {
+                return Err(format!("{shown} has a slash in brackets: write `\\[` for a bracket in a name"));
+            }
             '{' => braces += 1,
             '}' => braces = braces.saturating_sub(1),
             ',' if braces == 0 => {
@@ -338,6 +348,22 @@ fn check_spelling(pattern: &str) -> Result<(), String> {
     }
 }
 
+/// The path that a pattern begins with, and what is behind it: brackets, braces and backslashes belong to a name that exists.
+fn split_names(root: &Path, glob: &str) -> (PathBuf, PathBuf) {
+    let (mut place, mut rest) = (root.to_owned(), PathBuf::new());
+    for name in glob.split('/') {
+        let is_plain = !name.contains(['[', ']', '{', '}', '\\']);
+        let candidates = [name.to_owned(), name.replace('\\', "")];
+        let exists = |name: &&String| is_plain || std::fs::symlink_metadata(place.join(name)).is_ok();
+        let found = candidates.iter().find(exists).filter(|_| !name.contains(['*', '?']));
+        match found.filter(|_| rest.as_os_str().is_empty()) {
+            Some(found) => place.push(found),
+            None => rest.push(name),
+        }
+    }
+    (place, rest)
+}
+
 /// Globs of what a path leads through. A `**/` at the start says nothing of where that is.
 fn ways(place: &str) -> impl Iterator<Item = String> {
     let ends = place.match_indices('/').map(|(end, _)| place[..end].to_owned());
@@ -345,7 +371,7 @@ fn ways(place: &str) -> impl Iterator<Item = String> {
 }
 
 /// A pattern of a directory without what says that all in it is meant, which is so anyway.
-fn without_end(glob: &str) -> &str {
+pub fn without_end(glob: &str) -> &str {
     let mut glob = glob.trim_end_matches('/');
     while let Some(dir) = glob.strip_suffix("/**") {
         glob = dir.trim_end_matches('/');

@@ -130,7 +130,7 @@ pub mod testrun {
 pub mod text {
     pub use crate::text::diff;
     pub mod glob {
-        pub use crate::text::glob::{GlobMatcher, fixed_prefix, is_glob};
+        pub use crate::text::glob::{GlobMatcher, Reading, is_glob};
     }
 }
 

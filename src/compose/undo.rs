@@ -19,7 +19,7 @@ use crate::journal::{self, Bounds, Bytes, Journal, Skips, Store, WhenFull};
 use crate::policy::{Hidden, Policy, Repositories, Root};
 use crate::sandbox::{Place, PlannedJournal, Tier};
 use crate::text::escape::hex;
-use crate::text::glob::GlobMatcher;
+use crate::text::glob::{self, GlobError, GlobMatcher, with_names};
 use crate::text::reasons::reasons;
 use crate::tools::Commands;
 
@@ -29,9 +29,13 @@ pub fn skips_of(globs: &[String]) -> Result<Skips, String> {
     Ok(Arc::new(move |_, path| skips.is_match(path.as_os_str().as_bytes())))
 }
 
-/// What `--hide` says. A program may read a file on a filesystem without letter case.
+/// What `--hide` says: a name with brackets is hidden as that name, too, also if it appears later. A program may read a file on a filesystem
+/// without letter case.
 pub fn globs_of(globs: &[String]) -> Result<Globs, String> {
-    let globs = GlobMatcher::new(globs, true).map_err(|error| error.to_string())?;
+    let said = |error: GlobError| format!("{error}: {}", error.hint());
+    globs.iter().try_for_each(|glob| glob::check(glob)).map_err(said)?;
+    let both: Vec<_> = globs.iter().map(|glob| with_names(glob)).collect();
+    let globs = GlobMatcher::new(&both, true).map_err(said)?;
     Ok(Arc::new(move |path| globs.is_match(path)))
 }
 

@@ -1,16 +1,18 @@
 //! What is kept of what calls change.
+#![expect(clippy::disallowed_methods, reason = "start-up looks for what the operator names")]
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 
 use super::commands::World;
 use super::profile::Profile;
 use crate::cli::{Options, Undo, UndoFull};
+use crate::hide::{check_spelling, without_end};
 use crate::limits::{DEFAULT_UNDO_DAYS, DEFAULT_UNDO_MIB};
 use crate::policy::Grant;
-use crate::text::glob::GlobMatcher;
+use crate::text::glob::{GlobMatcher, Reading};
 
 const SECS_PER_DAY: u64 = 86_400;
 
@@ -37,6 +39,21 @@ pub struct UndoConfig {
     pub places: Option<Vec<PathBuf>>,
 }
 
+/// Globs of a pattern's path, and of all below it. A name with brackets that exists is that name.
+fn skip(pattern: &str, allowed: &[PathBuf]) -> Result<[String; 2]> {
+    check_spelling(pattern).map_err(|reason| anyhow!("--undo-skip: {reason}"))?;
+    let below = pattern.trim_start_matches("./");
+    if below.starts_with('/') {
+        let below = allowed.iter().find_map(|dir| Path::new(pattern).strip_prefix(dir).ok()).map(Path::display);
+        let right = below.map_or("one that lies below an allowed directory".to_owned(), |below| format!("`{below}`"));
+        bail!("--undo-skip: `{pattern}` is no path below an allowed directory: write {right}");
+    }
+    let exists = |name: &str| allowed.iter().any(|dir| std::fs::symlink_metadata(dir.join(name)).is_ok());
+    let reading = Reading::new(without_end(below), exists);
+    let glob = reading.map_err(|error| anyhow!("--undo-skip: {error}: {}", error.hint()))?.to_glob();
+    Ok([format!("{glob}/**"), glob])
+}
+
 /// Where programs of this user keep their state, if that is known.
 pub fn state_directory() -> Option<PathBuf> {
     state(&World { here: PathBuf::new(), vars: std::env::vars_os().collect(), own: true })
@@ -50,7 +67,9 @@ fn state(world: &World) -> Option<PathBuf> {
 impl UndoConfig {
     pub(super) fn resolve(options: &Options, profile: &Profile, world: &World, grants: &[Grant]) -> Result<Self> {
         let args = &options.undo;
-        let skip: Vec<String> = args.undo_skip.iter().chain(&profile.undo_skip).cloned().collect();
+        let allowed: Vec<PathBuf> = grants.iter().map(|grant| grant.path.clone()).collect();
+        let skip = args.undo_skip.iter().chain(&profile.undo_skip).map(|pattern| skip(pattern, &allowed));
+        let skip = skip.collect::<Result<Vec<_>>>()?.concat();
         GlobMatcher::new(&skip, false).context("--undo-skip")?;
         let is_on = args.undo.or(profile.undo) != Some(Undo::Off);
         let drops = args.undo_full.or(profile.undo_full) == Some(UndoFull::Drop);
@@ -72,7 +91,7 @@ impl UndoConfig {
             freezes,
             skip,
             state: state(world),
-            allowed: grants.iter().map(|grant| grant.path.clone()).collect(),
+            allowed,
             places: None,
         })
     }

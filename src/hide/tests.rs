@@ -56,6 +56,8 @@ fn what_no_path_is_like_is_refused_with_the_right_spelling() {
         ("~/.env", "`~/.env` has a `~`, which only a shell replaces: write the whole path"),
         (".env,b", "`.env,b` has a comma: give each pattern by itself, and write `?` for a comma in a name"),
         ("{a/b,c}", "`{a/b,c}` has a slash in braces: give each path by itself"),
+        ("x[a/b]", "`x[a/b]` has a slash in brackets: write `\\[` for a bracket in a name"),
+        ("!.env", "`!.env` begins with `!`, which makes no exception: write `\\!.env` for that name"),
         ("a/../b", "`a/../b` has a `..`, which no name is: write the path that it leads to"),
         ("..", "`..` has a `..`, which no name is: write the path that it leads to"),
         ("", "`` names nothing: write a name, or a path below an allowed directory"),
@@ -68,7 +70,7 @@ fn what_no_path_is_like_is_refused_with_the_right_spelling() {
     for (pattern, said) in refused {
         assert_eq!(hide(&[pattern]).unwrap_err(), said);
     }
-    assert!(hide(&["./a", "/w/b/", ".{env,npmrc}", "c/*"]).is_ok());
+    assert!(hide(&["./a", "/w/b/", ".{env,npmrc}", "c/*", "\\{a/b\\}", "a\\,b", "x\\[a/b]"]).is_ok());
 }
 
 #[test]
@@ -133,4 +135,18 @@ fn a_path_that_leads_through_a_link_hides_where_it_leads() {
     assert_eq!(surveyed("real/in").unwrap(), [""; 0].map(PathBuf::from));
     let right = format!("`linked/*.key` leads through a link: write `{}`", root.join("real/*.key").display());
     assert_eq!(surveyed("linked/*.key").unwrap_err(), right);
+}
+
+#[test]
+fn link_with_brackets_hides_where_it_leads() {
+    let tree = tempfile::tempdir().unwrap();
+    let root = fs::canonicalize(tree.path()).unwrap();
+    fs::create_dir(root.join("real")).unwrap();
+    std::os::unix::fs::symlink("real", root.join("[slug]")).unwrap();
+    let open = fs::File::open(&root).unwrap();
+    for pattern in ["[slug]/in/.env", "\\[slug\\]/in/.env"] {
+        let mut hide = Hide::new(&[pattern.to_owned()], vec![root.clone()], globs_of).unwrap();
+        hide.survey([(&*root, open.as_fd())].into_iter()).unwrap();
+        assert_eq!(hide.found.targets, [root.join("real/in/.env")], "{pattern}");
+    }
 }

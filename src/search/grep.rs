@@ -226,7 +226,7 @@ impl<'a> Visitor for Search<'a> {
     }
 
     fn enters(&self, rel: &[u8]) -> bool {
-        self.scope.enters(rel)
+        self.scope.enters(self.start, rel)
     }
 
     fn entries(&self, dir: &mut OpenDir<'_>) -> io::Result<Arc<Entries<Notes>>> {
@@ -287,7 +287,7 @@ impl<'a> Visitor for Search<'a> {
     fn ignored(&self, out: &mut Stretch, rel: &[u8], kind: Kind) {
         let is_of_scope = match kind {
             Kind::File => self.scope.holds(self.start, rel),
-            Kind::Directory => self.start.is_above(rel) && self.scope.enters(rel),
+            Kind::Directory => self.start.is_above(rel) && self.scope.enters(self.start, rel),
             _ => false,
         };
         if is_of_scope {

@@ -12,13 +12,15 @@ pub mod memory;
 pub mod names;
 pub mod scope;
 mod types;
+mod used_glob;
 mod window;
 
 pub use error::SearchError;
 pub use grep::{FileHits, Hits, Mode, Wanted, grep, grep_one};
 pub use left_out::LeftOut;
-pub use names::{Paths, names};
-pub use scope::{Asked, Exclude, Scope};
+pub use names::{First, Paths, first, names};
+pub use scope::{Asked, Exclude, Scope, with_slash};
+pub use used_glob::UsedGlob;
 
 use crate::budget::{Account, Room};
 use crate::cancel::CancelToken;

@@ -12,6 +12,7 @@ use super::left_out::LeftOut;
 use super::memory::{self, Notes, Recall};
 use super::scope::{Scope, Start, name_of};
 use crate::budget::Share;
+use crate::cancel::CancelToken;
 use crate::fs::{self, Ended, Entries, OpenDir, Visitor, WalkEntry};
 use crate::limits::{FOUND_COPIES, GLOB_COUNT_ON_ENTRIES, MAX_NAMED_UNREADABLE, MAX_NAMES_BYTES, SEARCH_PROGRESS_STEP};
 use crate::policy::Kind;
@@ -146,6 +147,45 @@ pub fn names(
     Ok(named)
 }
 
+/// Result of a look for one entry.
+#[derive(Debug, PartialEq, Eq)]
+pub enum First {
+    /// Path of the first entry.
+    Found(Vec<u8>),
+    /// There is none.
+    Nothing,
+    /// More entries than were to be looked at, or a failure.
+    Unknown,
+}
+
+/// Looks for the first entry for which `keep` says so, at no more than about `most` entries.
+pub fn first(call: Call<'_>, scope: &Scope, most: u64, keep: &(dyn Fn(Kind) -> bool + Sync)) -> First {
+    let (seen, enough) = (AtomicU64::new(0), CancelToken::new());
+    let count = |_: &OsStr, kind: Kind| {
+        if seen.fetch_add(1, Ordering::Relaxed) >= most || call.cancel.is_cancelled() {
+            enough.cancel();
+        }
+        keep(kind)
+    };
+    let bounded = Call { cancel: &enough, ..call };
+    let recall = call.memory.recall_entries();
+    for start in scope.starts() {
+        let mut found = None;
+        let progress = AtomicU64::new(0);
+        let visit = Look { call: bounded, scope, start, keep: &count, seen: &progress, recall: recall.as_ref() };
+        let ended = fs::walk(&start.dir, &scope.walk_options(start, bounded), &visit, |stretch: Stretch| {
+            found = stretch.paths.iter().next().map(<[u8]>::to_vec);
+            if found.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        match (found, ended) {
+            (Some(path), _) => return First::Found(path),
+            (None, Ok(Ended::Complete)) => {}
+            _ => return First::Unknown,
+        }
+    }
+    First::Nothing
+}
+
 #[derive(Default)]
 struct Stretch {
     paths: Paths,
@@ -174,7 +214,7 @@ impl Visitor for Look<'_> {
     }
 
     fn enters(&self, rel: &[u8]) -> bool {
-        self.scope.enters(rel)
+        self.scope.enters(self.start, rel)
     }
 
     fn entries(&self, dir: &mut OpenDir<'_>) -> io::Result<Arc<Entries<Notes>>> {
@@ -195,7 +235,7 @@ impl Visitor for Look<'_> {
 
     fn ignored(&self, out: &mut Stretch, rel: &[u8], kind: Kind) {
         let is_found = (self.keep)(name_of(rel), kind) && self.scope.holds(self.start, rel);
-        if is_found || kind == Kind::Directory && self.start.is_above(rel) && self.scope.enters(rel) {
+        if is_found || kind == Kind::Directory && self.start.is_above(rel) && self.scope.enters(self.start, rel) {
             out.left_out.add_ignored(kind);
         }
     }

@@ -4,15 +4,17 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 use super::Call;
 use super::error::SearchError;
 use super::types::FileTypes;
+use super::used_glob::UsedGlob;
 use crate::budget::{Room, Share};
 use crate::fs::{self, Order, WalkOptions};
 use crate::limits::{GLOB_BYTES_PER_BYTE, MAX_WALK_DEPTH};
 use crate::policy::{Checked, Kind, Policy, PolicyError, Read};
-use crate::text::glob::{self, GlobError, GlobMatcher, escape, few_enough, fixed_prefix, is_glob};
+use crate::text::glob::{GlobError, GlobMatcher, Reading, escape, few_enough};
 
 /// What to look for, as an agent says it.
 #[derive(Debug, Default)]
@@ -36,6 +38,7 @@ pub struct Asked<'a> {
 #[derive(Debug)]
 pub struct Scope {
     starts: Vec<Start>,
+    globs: Arc<[Arc<UsedGlob>]>,
     overlaps: bool,
     names_files: bool,
     exclude: Exclude,
@@ -51,8 +54,12 @@ pub struct Start {
     pub(super) dir: Checked<Read>,
     /// What stands before the path of an entry: the directory as it was asked for, and a slash.
     pub(super) prefix: Vec<u8>,
+    /// Path from the directory of the search to this one, and a slash; empty where they are the same or lie apart.
+    way: Vec<u8>,
     /// What is taken there; `None` takes everything.
     globs: Option<GlobMatcher>,
+    /// Globs whose first match is noted.
+    watched: Vec<(Arc<UsedGlob>, GlobMatcher)>,
     /// Levels below it where anything can match.
     max_depth: usize,
 }
@@ -60,12 +67,18 @@ pub struct Start {
 impl Scope {
     /// Compiles the globs and opens the directories where they begin; what is not there matches nothing.
     pub fn new(policy: &Policy, mut asked: Asked<'_>) -> Result<Self, SearchError> {
-        let exclude = Exclude::new(asked.exclude, asked.room)?;
-        let share = held("globs", asked.globs.unwrap_or_default(), asked.room)?;
+        let base = match &asked.directory {
+            Some(dir) => dir.shown().to_owned(),
+            None => policy.absolute(".").unwrap_or_default(),
+        };
+        let exclude = Exclude::new(policy, &base, asked.exclude, asked.room)?;
         let types = if asked.types.is_empty() { None } else { Some(FileTypes::new(asked.types)?) };
-        let globs = asked.globs;
-        let mut starts = if let Some(globs) = globs {
-            starts(policy, globs, &mut asked, &exclude)?
+        let globs: Arc<[_]> = read(policy, &asked)?.into();
+        let bytes = |glob: &Arc<UsedGlob>| glob.rest.len() * (1 + usize::from(glob.is_watched()));
+        let share = cover(globs.iter().map(bytes).sum(), asked.room)?;
+        let names_files = asked.globs.is_some() && globs.iter().all(|glob| glob.is_path);
+        let mut starts = if asked.globs.is_some() {
+            starts(policy, &globs, &mut asked, &exclude)?
         } else {
             let dir = match asked.directory {
                 Some(dir) => dir,
@@ -74,10 +87,17 @@ impl Scope {
             vec![Start::new(dir, None, MAX_WALK_DEPTH)]
         };
         starts.sort_by(|a, b| a.prefix.cmp(&b.prefix));
+        for start in &mut starts {
+            start.way = way(&base, start.dir.shown());
+        }
         let overlaps = starts.windows(2).any(|pair| pair[1].prefix.starts_with(&pair[0].prefix));
-        let names_files = globs.is_some_and(|globs| !globs.iter().any(|glob| is_glob(glob)));
         let respect_gitignore = asked.respect_gitignore;
-        Ok(Self { starts, overlaps, names_files, exclude, types, respect_gitignore, _share: share })
+        Ok(Self { starts, globs, overlaps, names_files, exclude, types, respect_gitignore, _share: share })
+    }
+
+    /// The globs in the order given; none if there are none.
+    pub fn globs(&self) -> Arc<[Arc<UsedGlob>]> {
+        Arc::clone(&self.globs)
     }
 
     /// Where the search begins, if that is one place: what stands before the path of what is found.
@@ -116,15 +136,20 @@ impl Scope {
     }
 
     /// Whether a directory below a start can hold anything.
-    pub(super) fn enters(&self, rel: &[u8]) -> bool {
-        !self.exclude.prunes(rel)
+    pub(super) fn enters(&self, start: &Start, rel: &[u8]) -> bool {
+        !self.exclude.prunes(&start.prefix, &start.way, rel)
     }
 
     /// Whether an entry below a start belongs to the scope.
     pub(super) fn holds(&self, start: &Start, rel: &[u8]) -> bool {
-        start.globs.as_ref().is_none_or(|globs| globs.is_match(rel))
+        let holds = start.globs.as_ref().is_none_or(|globs| globs.is_match(rel))
             && self.types.as_ref().is_none_or(|types| types.holds(name_of(rel)))
-            && !self.exclude.matches(rel)
+            && !self.exclude.matches(&start.prefix, &start.way, rel);
+        if holds {
+            let missed = start.watched.iter().filter(|(glob, _)| !glob.has_matched());
+            missed.filter(|(_, matcher)| matcher.is_match(rel)).for_each(|(glob, _)| glob.note_match());
+        }
+        holds
     }
 
     /// Whether every file of it was named: its globs are paths.
@@ -140,44 +165,68 @@ impl Start {
     }
 
     fn new(dir: Checked<Read>, globs: Option<GlobMatcher>, max_depth: usize) -> Self {
-        let mut prefix = dir.shown().as_os_str().as_bytes().to_vec();
-        if !prefix.ends_with(b"/") {
-            prefix.push(b'/');
-        }
-        Self { dir, prefix, globs, max_depth }
+        let prefix = with_slash(dir.shown());
+        Self { dir, prefix, way: Vec::new(), globs, watched: Vec::new(), max_depth }
+    }
+}
+
+/// The bytes of a path, with a slash behind them.
+pub fn with_slash(path: &Path) -> Vec<u8> {
+    let mut bytes = path.as_os_str().as_bytes().to_vec();
+    if !bytes.ends_with(b"/") {
+        bytes.push(b'/');
+    }
+    bytes
+}
+
+/// The path from the directory of a search down to another one, with a slash; empty if that lies elsewhere.
+fn way(base: &Path, start: &Path) -> Vec<u8> {
+    let below = start.strip_prefix(base).ok().filter(|below| !below.as_os_str().is_empty());
+    below.map(with_slash).unwrap_or_default()
+}
+
+/// Reads the globs: where they begin, and what is a name in them.
+fn read(policy: &Policy, asked: &Asked<'_>) -> Result<Vec<Arc<UsedGlob>>, SearchError> {
+    let globs = asked.globs.unwrap_or_default();
+    few_enough(globs).map_err(|source| SearchError::Globs { parameter: "globs", source })?;
+    let place = |path: &str| match &asked.directory {
+        Some(base) => Ok(base.shown().join(path)),
+        None => policy.absolute(if path.is_empty() { "." } else { path }),
+    };
+    let exists = |path: &str| place(path).is_ok_and(|path| policy.is_there(path));
+    let used = |(index, glob): (usize, &String)| {
+        wanted(asked.room)?;
+        let reading = Reading::new(glob, exists).map_err(|source| bad_glob("globs", index, source))?;
+        Ok(Arc::new(UsedGlob::new(glob, &reading, place(reading.directory)?)))
+    };
+    globs.iter().enumerate().map(used).collect()
+}
+
+fn wanted(room: Option<Room<'_>>) -> Result<(), SearchError> {
+    match room {
+        Some(room) if room.cancel.is_cancelled() => Err(SearchError::Cancelled),
+        _ => Ok(()),
     }
 }
 
 /// Where to walk, and what to take there: one walk for all globs that begin at the same place, or below it.
 fn starts(
     policy: &Policy,
-    globs: &[String],
+    globs: &[Arc<UsedGlob>],
     asked: &mut Asked<'_>,
     exclude: &Exclude,
 ) -> Result<Vec<Start>, SearchError> {
     let (base, room) = (&mut asked.directory, asked.room);
-    let wanted = || match room {
-        Some(room) if room.cancel.is_cancelled() => Err(SearchError::Cancelled),
-        _ => Ok(()),
-    };
-    let mut rests: BTreeMap<PathBuf, Vec<String>> = BTreeMap::new();
-    for (index, glob) in globs.iter().enumerate() {
-        // By itself first, so that the error can say which one it is.
-        glob::check(glob).map_err(|source| bad_glob("globs", index, source))?;
-        let prefix = fixed_prefix(glob);
-        let rest = glob[prefix.len()..].trim_start_matches('/');
-        let start = match base {
-            Some(base) => base.shown().join(prefix),
-            None if prefix.is_empty() => policy.absolute(".")?,
-            None => policy.absolute(prefix)?,
-        };
-        rests.entry(start).or_default().push(rest.to_owned());
+    let mut rests: BTreeMap<&Path, Vec<Placed>> = BTreeMap::new();
+    for glob in globs {
+        let placed = Placed { rest: glob.rest.clone(), glob: Arc::clone(glob) };
+        rests.entry(&glob.start).or_default().push(placed);
     }
-    let mut found: Vec<(Checked<Read>, Vec<String>)> = Vec::new();
+    let mut found: Vec<(Checked<Read>, Vec<Placed>)> = Vec::new();
     for (start, rests) in rests {
-        wanted()?;
+        wanted(room)?;
         let is_base = |base: &mut Checked<Read>| base.shown() == start;
-        let dir = match base.take_if(is_base).map_or_else(|| policy.read(&start), Ok) {
+        let dir = match base.take_if(is_base).map_or_else(|| policy.read(start), Ok) {
             // Inside, and nothing there: the globs match nothing.
             Err(PolicyError::NotFound { .. } | PolicyError::NotADirectory { .. }) => continue,
             dir => dir?,
@@ -187,28 +236,41 @@ fn starts(
         }
         // An exclusion with a slash is a path below the start, so it would mean something else there.
         let above = found.iter_mut().filter(|_| exclude.paths.is_empty()).find_map(|(above, globs)| {
-            let way = plain_way(above, &start)?;
+            let way = plain_way(above, start)?;
             Some((globs, way))
         });
         match above {
             Some((globs, way)) => {
                 let way = escape(&way);
-                globs.extend(rests.iter().map(|rest| format!("{way}/{rest}")));
+                globs.extend(
+                    rests.into_iter().map(|placed| Placed { rest: format!("{way}/{}", placed.rest), ..placed }),
+                );
             }
             None => found.push((dir, rests)),
         }
     }
-    let start = |(dir, globs): (Checked<Read>, Vec<String>)| {
-        wanted()?;
-        let matcher = GlobMatcher::new(&globs, false).map_err(|source| bad_glob("globs", 0, source))?;
+    let start = |(dir, globs): (Checked<Read>, Vec<Placed>)| {
+        wanted(room)?;
+        let compile = |rests: &[&str]| GlobMatcher::new(rests, false).map_err(|source| bad_glob("globs", 0, source));
+        let rests: Vec<&str> = globs.iter().map(|placed| placed.rest.as_str()).collect();
         // Only `**` matches a slash that is not written.
-        let levels = |glob: &String| {
+        let levels = |glob: &&str| {
             if glob.contains("**") { MAX_WALK_DEPTH } else { glob.matches('/').count() + 1 }
         };
-        let max_depth = globs.iter().map(levels).max().unwrap_or(MAX_WALK_DEPTH);
-        Ok(Start::new(dir, Some(matcher), max_depth))
+        let max_depth = rests.iter().map(levels).max().unwrap_or(MAX_WALK_DEPTH);
+        let mut start = Start::new(dir, Some(compile(&rests)?), max_depth);
+        for placed in globs.iter().filter(|placed| placed.glob.is_watched()) {
+            start.watched.push((Arc::clone(&placed.glob), compile(&[&placed.rest])?));
+        }
+        Ok(start)
     };
     found.into_iter().map(start).collect()
+}
+
+/// A glob as it is matched below a start.
+struct Placed {
+    rest: String,
+    glob: Arc<UsedGlob>,
 }
 
 /// The way from an open directory down to `path`, if a walk from there goes it: no link and no `..` lies on it.
@@ -218,12 +280,11 @@ fn plain_way(above: &Checked<Read>, path: &Path) -> Option<String> {
     (plain && fs::is_plain_way(above, way.as_os_str().as_bytes())).then(|| way.to_str().map(str::to_owned))?
 }
 
-/// What globs take of the budget once they are compiled, if they are few enough for that.
-fn held(parameter: &'static str, globs: &[String], room: Option<Room<'_>>) -> Result<Share, SearchError> {
-    few_enough(globs).map_err(|source| SearchError::Globs { parameter, source })?;
+/// What globs of so many bytes take of the budget once they are compiled.
+fn cover(bytes: usize, room: Option<Room<'_>>) -> Result<Share, SearchError> {
     let Some(room) = room else { return Ok(Share::default()) };
     let mut share = room.share();
-    room.cover(&mut share, globs.iter().map(String::len).sum::<usize>() * GLOB_BYTES_PER_BYTE)?;
+    room.cover(&mut share, bytes * GLOB_BYTES_PER_BYTE)?;
     Ok(share)
 }
 
@@ -240,39 +301,65 @@ pub(super) fn to_path(bytes: Vec<u8>) -> PathBuf {
     PathBuf::from(OsString::from_vec(bytes))
 }
 
-/// What to leave out. A glob without a slash is a name at any depth, as in `.gitignore`; one with a slash is matched
-/// against the path below the start of the walk.
+/// What to leave out. A glob without a slash is a name at any depth, as in `.gitignore`; one with a slash is a path below the directory of
+/// the search or below the start of the walk, or an absolute path.
 #[derive(Debug)]
 pub struct Exclude {
     names: GlobMatcher,
     paths: GlobMatcher,
+    absolute: GlobMatcher,
     /// Directories of which everything is left out (`dir/**`), so that they need not be gone into.
     whole: GlobMatcher,
     _share: Share,
 }
 
 impl Exclude {
-    /// Compiles globs; an error names the one that is none, as a part of `excludeGlobs`.
-    pub fn new(globs: &[String], room: Option<Room<'_>>) -> Result<Self, SearchError> {
-        let share = held("excludeGlobs", globs, room)?;
+    /// Compiles globs of a search in `base`; an error names the one that is none, as a part of `excludeGlobs`.
+    pub fn new(policy: &Policy, base: &Path, globs: &[String], room: Option<Room<'_>>) -> Result<Self, SearchError> {
+        few_enough(globs).map_err(|source| SearchError::Globs { parameter: "excludeGlobs", source })?;
+        let exists = |path: &str| policy.is_there(base.join(path));
+        let (mut names, mut paths, mut absolute) = (Vec::new(), Vec::new(), Vec::new());
         for (index, glob) in globs.iter().enumerate() {
-            glob::check(glob).map_err(|source| bad_glob("excludeGlobs", index, source))?;
+            wanted(room)?;
+            let text = glob.trim_start_matches("./").trim_end_matches('/');
+            let reading = Reading::new(text, exists).map_err(|source| bad_glob("excludeGlobs", index, source))?;
+            if text.starts_with('/') {
+                absolute.push(reading.to_glob());
+            } else if text.contains('/') {
+                paths.push(reading.to_glob());
+            } else {
+                names.push(reading.rest.into_owned());
+            }
         }
-        let (paths, names): (Vec<&str>, Vec<&str>) =
-            globs.iter().map(|glob| glob.trim_end_matches('/')).partition(|glob| glob.contains('/'));
+        let share = cover([&names, &paths, &absolute].into_iter().flatten().map(String::len).sum(), room)?;
         let whole: Vec<&str> = paths.iter().filter_map(|glob| glob.strip_suffix("/**")).collect();
-        let compile =
-            |globs: &[&str]| GlobMatcher::new(globs, false).map_err(|source| bad_glob("excludeGlobs", 0, source));
-        Ok(Self { names: compile(&names)?, paths: compile(&paths)?, whole: compile(&whole)?, _share: share })
+        let whole = compiled(&whole)?;
+        Ok(Self {
+            names: compiled(&names)?,
+            paths: compiled(&paths)?,
+            absolute: compiled(&absolute)?,
+            whole,
+            _share: share,
+        })
     }
 
-    /// Whether an entry, by its path below the start, is left out.
-    pub fn matches(&self, rel: &[u8]) -> bool {
+    /// Returns true if an entry is left out. `start` is where the walk starts, `way` how that lies below the directory of the search, each
+    /// with a slash behind it; `rel` is the path of the entry below the start.
+    pub fn matches(&self, start: &[u8], way: &[u8], rel: &[u8]) -> bool {
         (!self.names.is_empty() && self.names.is_match(name_of(rel).as_bytes()))
-            || (!self.paths.is_empty() && self.paths.is_match(rel))
+            || is_below(&self.paths, way, rel)
+            || (!self.absolute.is_empty() && self.absolute.is_match(&[start, rel].concat()))
     }
 
-    fn prunes(&self, rel: &[u8]) -> bool {
-        self.matches(rel) || (!self.whole.is_empty() && self.whole.is_match(rel))
+    fn prunes(&self, start: &[u8], way: &[u8], rel: &[u8]) -> bool {
+        self.matches(start, way, rel) || is_below(&self.whole, way, rel)
     }
+}
+
+fn is_below(globs: &GlobMatcher, way: &[u8], rel: &[u8]) -> bool {
+    !globs.is_empty() && (globs.is_match(rel) || !way.is_empty() && globs.is_match(&[way, rel].concat()))
+}
+
+fn compiled<S: AsRef<str>>(globs: &[S]) -> Result<GlobMatcher, SearchError> {
+    GlobMatcher::new(globs, false).map_err(|source| bad_glob("excludeGlobs", 0, source))
 }

@@ -8,7 +8,6 @@ use super::listing::listed;
 use super::tool::ToolKind;
 use crate::limits::MAX_NAMED_PROJECTS;
 use crate::text::escape::show_path;
-use crate::text::glob::is_glob;
 
 /// The projects below `cwd`: first those that have the files that were named, then those whose runner or checker is for such
 /// files, then the others. `None` if there is none.
@@ -16,7 +15,7 @@ pub fn projects<T: ToolKind + ?Sized>(context: &RunContext<'_>, cwd: &Path, file
     let disk = context.disk();
     let is_there = |dir: &str, file: &String| {
         let path = file.split("::").next().unwrap_or(file);
-        !is_glob(path) && context.policy.is_there(cwd.join(dir).join(path))
+        context.policy.is_there(cwd.join(dir).join(path))
     };
     let mut ranked: Vec<(u8, String, &'static str)> = detection::below::<T>(&disk, cwd)
         .into_iter()

@@ -12,6 +12,9 @@ use regex_automata::meta::Regex;
 use std::borrow::Cow;
 
 mod characters;
+mod reading;
+
+pub use reading::{Named, Reading, with_names};
 
 /// Why a glob is refused. Offsets count bytes from the beginning of the glob.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -19,6 +22,12 @@ pub enum GlobError {
     /// An empty glob matches nothing.
     #[error("a glob is empty")]
     Empty,
+    /// A slash at the end: it matches no file.
+    #[error("glob `{glob}` ends with a slash, so it matches no file")]
+    Directory { glob: String },
+    /// A `!` that is meant to leave something out.
+    #[error("glob `{glob}` begins with `!`, which leaves nothing out here")]
+    Negated { glob: String },
     /// Longer than [`MAX_GLOB_BYTES`].
     #[error("a glob of {bytes} bytes is too long: at most {MAX_GLOB_BYTES} bytes are allowed")]
     TooLong { bytes: usize },
@@ -50,6 +59,10 @@ impl GlobError {
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Empty => "`**` matches every file",
+            Self::Directory { .. } => "write `**` behind the slash for all files below the directory",
+            Self::Negated { .. } => {
+                "name what is left out in `excludeGlobs`, where a tool has it, without `!`; write `\\!` for a name that begins with `!`"
+            }
             Self::TooLong { .. } | Self::TooManyAlternatives { .. } | Self::TooDeep { .. } | Self::TooLarge { .. } => {
                 "give several shorter globs instead"
             }
@@ -277,18 +290,6 @@ pub fn escape(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// The leading directories of a glob that hold no special character, without the slash behind them.
-///
-/// `/a/b/*.c` gives `/a/b`, `/*` gives `/`, `*.c` and a name alone give the empty string.
-pub fn fixed_prefix(glob: &str) -> &str {
-    let special = glob.find(['*', '?', '{', '}', '[', '\\']).unwrap_or(glob.len());
-    match glob[..special].rfind('/') {
-        Some(0) => "/",
-        Some(slash) => &glob[..slash],
-        None => "",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -360,16 +361,9 @@ mod tests {
     }
 
     #[test]
-    fn prefixes_end_before_the_first_special_character() {
-        for (glob, prefix) in
-            [("/a/b/*.c", "/a/b"), ("/a/b?/c", "/a"), ("/*", "/"), ("*.c", ""), ("a/b", "a"), ("a\\*/b/*", "")]
-        {
-            assert_eq!(fixed_prefix(glob), prefix, "{glob}");
-        }
-        assert_eq!(
-            ["a*", "a?", "{a", "a}", "[a", "a]", "a\\b"].map(is_glob),
-            [true, true, true, true, true, false, false]
-        );
+    fn a_special_character_makes_a_glob() {
+        let globs = ["a*", "a?", "{a", "a}", "[a", "a]", "a\\b"].map(is_glob);
+        assert_eq!(globs, [true, true, true, true, true, false, false]);
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::fs::{self, TreeEntry, TreeOptions};
 use crate::limits::{MAX_NESTED_LEVELS, MAX_TREE_ENTRIES, MAX_WALK_DEPTH, TREE_COPIES, TREE_NODE_BYTES};
 use crate::policy::Kind;
 use crate::protocol::{Content, escape_into};
-use crate::search::Exclude;
+use crate::search::{Exclude, with_slash};
 use crate::text::escape::show;
 
 pub struct DirectoryTree;
@@ -85,13 +85,15 @@ impl Tool for DirectoryTree {
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<Output>, Error> {
         let directory = open_directory(&context.services.policy, &params.path)?;
         let root = directory.shown().file_name().map_or(Cow::Borrowed("/"), |name| show(name.as_bytes()));
-        let exclude = Exclude::new(params.exclude_globs.as_deref().unwrap_or_default(), Some(context.room()))?;
+        let exclude = params.exclude_globs.as_deref().unwrap_or_default();
+        let exclude = Exclude::new(&context.services.policy, directory.shown(), exclude, Some(context.room()))?;
+        let start = with_slash(directory.shown());
         let options = TreeOptions {
             max_depth: params.depth.unwrap_or(MAX_WALK_DEPTH),
             max_entries: MAX_TREE_ENTRIES,
             respect_gitignore: params.respect_gitignore.unwrap_or_default(),
             account: Some(&context.services.account),
-            keep: &|rel, _| !exclude.matches(rel),
+            keep: &|rel, _| !exclude.matches(&start, b"", rel),
             closed: &[],
             cancel: context.cancel,
         };

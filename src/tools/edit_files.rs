@@ -25,7 +25,7 @@ use crate::protocol::Content;
 use crate::search::names;
 use crate::text::encoding;
 use crate::text::escape::show_path;
-use crate::text::glob::{few_enough, is_glob};
+use crate::text::glob::{GlobError, Named, few_enough, is_glob};
 
 pub struct EditFiles;
 
@@ -114,13 +114,21 @@ fn resolve(context: &Context<'_>, patterns: &[String]) -> Result<Vec<PathBuf>, E
         if context.cancel.is_cancelled() {
             return Err(Error::Cancelled);
         }
-        let literal = !is_glob(pattern) || policy.look(pattern).is_ok();
-        if literal {
+        let may_be_glob = is_glob(pattern) || pattern.starts_with('!');
+        let is_there = !may_be_glob || policy.look(pattern).is_ok();
+        if pattern.starts_with('!') && !is_there {
+            let source = GlobError::Negated { glob: pattern.clone() };
+            return Err(Error::Glob { parameter: format!("paths[{index}]"), source });
+        }
+        // A set could choose another file than the name that it looks like.
+        let named = Named::new(pattern);
+        let path = if is_there { Some(pattern) } else { named.path.as_ref() };
+        if let Some(path) = path {
             // One spelling for one place, so that no file is edited twice; what has none is reported with the others.
-            paths.push(policy.absolute(pattern).unwrap_or_else(|_| pattern.into()));
+            paths.push(policy.absolute(path).unwrap_or_else(|_| path.into()));
             continue;
         }
-        let globs = std::slice::from_ref(pattern);
+        let globs = std::slice::from_ref(&named.glob);
         let selection = Selection { globs: Some(globs), ..Selection::default() };
         let scope = scope(context, selection).map_err(|error| match error {
             Error::Glob { source, .. } => Error::Glob { parameter: format!("paths[{index}]"), source },
@@ -128,7 +136,8 @@ fn resolve(context: &Context<'_>, patterns: &[String]) -> Result<Vec<PathBuf>, E
         })?;
         let found = names(call(context, &|_| {}), &scope, usize::MAX, &|_, kind| kind == Kind::File)?;
         if found.paths.is_empty() {
-            return Err(Error::NoMatch { what: format!("the glob `{pattern}` (`paths[{index}]`)") });
+            let names = if named.is_unclear { "; brackets in it are parts of names" } else { "" };
+            return Err(Error::NoMatch { what: format!("the glob `{pattern}` (`paths[{index}]`{names})") });
         }
         paths.extend(found.paths.iter().map(|path| PathBuf::from(OsStr::from_bytes(path))));
     }

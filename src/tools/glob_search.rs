@@ -4,11 +4,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::alike_names::alike_to_globs;
+use super::glob_notes::{Outcome, glob_notes};
 use super::list_directory::open_directory;
 use super::name_list::NameList;
 use super::not_searched::NotSearched;
 use super::reply_size::Bulk;
-use super::selection::{Selection, call, scope, shallow_glob_note, unreadable_note};
+use super::selection::{Selection, call, scope, unreadable_note};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::limits::DEFAULT_GLOB_RESULTS;
@@ -52,6 +53,9 @@ pub struct Output {
     #[serde(rename = "notSearched", skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
     not_searched: Option<NotSearched>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(skip)]
+    notes: Vec<String>,
 }
 
 impl Tool for GlobSearch {
@@ -76,6 +80,7 @@ impl Tool for GlobSearch {
             0 => usize::MAX,
             max => usize::try_from(max).unwrap_or(usize::MAX),
         };
+        let again = selection.without_directory();
         let scope = scope(context, selection)?;
         let progress = |seen| context.progress.report(seen, None, &format!("{seen} entries seen"));
         let named = names(call(context, &progress), &scope, max, &|_, kind| kind != Kind::Directory)?;
@@ -103,14 +108,21 @@ impl Tool for GlobSearch {
                 content.push(Content::Text(note));
                 alike = names;
             }
-            content.extend(shallow_glob_note(Some(&params.globs)).map(Content::Text));
         }
+        let outcome = match (count, truncated) {
+            (_, true) => Outcome::Cut,
+            (0, false) => Outcome::Nothing,
+            _ => Outcome::Found,
+        };
+        let notes = glob_notes(context, &scope.globs(), outcome, Some(&params.directory), again);
+        content.extend(notes.iter().map(|note| Content::Text(format!("[{note}]"))));
         if named.skipped > 0 {
             content.push(Content::text(format!("[{} directories could not be read]", named.skipped)));
             content.extend(unreadable_note(named.unreadable.iter().map(Vec::as_slice)).map(Content::Text));
         }
         let not_searched = NotSearched::of(named.left_out).filter(|_| count == 0);
         content.extend(not_searched.as_ref().map(|left_out| Content::Text(left_out.note())));
-        Ok(Reply::content(content).with(Output { matches, count, truncated, alike, not_searched }).holding(named.held))
+        let output = Output { matches, count, truncated, alike, not_searched, notes };
+        Ok(Reply::content(content).with(output).holding(named.held))
     }
 }

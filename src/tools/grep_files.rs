@@ -5,11 +5,12 @@ use std::os::unix::ffi::OsStrExt;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::glob_notes::{Outcome, glob_notes};
 use super::grep_reply::{Output, assemble, bulk_note};
 use super::list_directory::as_directory;
 use super::not_searched::NotSearched;
 use super::odd_files::{self, Asks};
-use super::selection::{Selection, call, scope, shallow_glob_note, unreadable_note};
+use super::selection::{Selection, call, scope, unreadable_note};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::limits::{DEFAULT_GREP_BYTES, DEFAULT_GREP_RESULTS, MAX_CONTEXT_LINES, MAX_GREP_BYTES, MAX_GREP_RESULTS};
@@ -114,13 +115,13 @@ impl Tool for GrepFiles {
         // A `directory` that is a file stands for that file, which is what an agent means by it.
         let file = place.as_ref().filter(|place| place.kind() == Kind::File && params.globs.is_none());
         let is_file = file.is_some();
-        let (hits, root) = if let Some(file) = file {
-            (grep_one(call, file, &pattern, wanted)?, None)
+        let (hits, root, globs) = if let Some(file) = file {
+            (grep_one(call, file, &pattern, wanted)?, None, [].into())
         } else {
             let directory = place.map(as_directory).transpose()?;
             let scope = scope(context, Selection { directory, ..select() })?;
-            let root = scope.root().map(<[u8]>::to_vec);
-            (grep(call, scope, &pattern, wanted)?, root)
+            let (root, globs) = (scope.root().map(<[u8]>::to_vec), scope.globs());
+            (grep(call, scope, &pattern, wanted)?, root, globs)
         };
         let (mut output, text) = assemble(&hits, wanted);
         if let Some(asks) = Asks::of(&params.regex, !hits.files.is_empty()) {
@@ -141,8 +142,14 @@ impl Tool for GrepFiles {
         context.progress.report_now(files, Some(files), &format!("{files} files searched"));
         let note = root.and_then(|root| bulk_note(&hits, &output, &root, text.len()));
         let mut content = vec![Content::Text(text)];
+        let outcome = match hits.files.is_empty() {
+            _ if hits.more => Outcome::Cut,
+            true => Outcome::Nothing,
+            false => Outcome::Found,
+        };
+        let of_globs = glob_notes(context, &globs, outcome, params.directory.as_deref(), select());
+        content.extend(of_globs.iter().map(|note| Content::Text(format!("[{note}]"))));
         if hits.files.is_empty() {
-            content.extend(shallow_glob_note(params.globs.as_deref()).map(Content::Text));
             if hits.searched == 0 && hits.left_out.is_empty() {
                 content.push(Content::text("[no file was searched: none is left by directory, globs and fileTypes]"));
             } else if !wanted.multiline && may_cross_lines(&params.regex) {
@@ -155,6 +162,7 @@ impl Tool for GrepFiles {
         let unreadable = hits.unreadable.iter().map(|path| path.as_os_str().as_bytes());
         content.extend(unreadable_note(unreadable).map(Content::Text));
         content.extend(output.notes.iter().map(|note| Content::Text(format!("[{note}]"))));
+        output.notes.extend(of_globs);
         content.extend(output.not_searched.as_ref().map(|left_out| Content::Text(left_out.note())));
         Ok(Reply::content(content).with(output).holding(hits.held))
     }

@@ -13,6 +13,7 @@ mod context;
 mod derived;
 mod edits;
 mod fitted_tree;
+mod glob_notes;
 mod grep_reply;
 mod hash;
 mod name_list;

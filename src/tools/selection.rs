@@ -6,7 +6,6 @@ use crate::error::Error;
 use crate::policy::{Checked, Read};
 use crate::search::{Asked, Call, Scope};
 use crate::text::escape::show;
-use crate::text::glob::is_glob;
 
 /// What to look for, as an agent says it.
 #[derive(Debug, Default)]
@@ -21,6 +20,13 @@ pub struct Selection<'a> {
     pub types: &'a [String],
     /// Leave out what `.gitignore` files name.
     pub respect_gitignore: bool,
+}
+
+impl Selection<'_> {
+    /// The same without its directory.
+    pub fn without_directory(&self) -> Self {
+        Self { directory: None, ..*self }
+    }
 }
 
 /// The scope that a selection stands for.
@@ -51,15 +57,6 @@ pub fn call<'a>(context: &'a Context<'_>, progress: &'a (dyn Fn(u64) + Sync)) ->
         account: Some(&services.account),
         progress,
     }
-}
-
-/// Said when nothing was found and a glob would have needed `**/` to look deeper.
-pub fn shallow_glob_note(globs: Option<&[String]>) -> Option<String> {
-    if let Some(glob) = globs?.iter().find(|glob| glob.starts_with('!')) {
-        return Some(format!("[`{glob}`: `!` means itself in globs; name what is left out in excludeGlobs]"));
-    }
-    let glob = globs?.iter().find(|glob| is_glob(glob) && !glob.contains('/'))?;
-    Some(format!("[`{glob}` matches only directly in the directory; `**/{glob}` matches at any depth]"))
 }
 
 /// Names what could not be read, the first few of it.

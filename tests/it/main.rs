@@ -20,6 +20,7 @@
 //! | `residents` | programs that stay: interrupted, asked how they are, ended |
 //! | `network` | what commands reach by rule, and what never arrives |
 //! | `mock` | servers from manifests and cassettes |
+//! | `patterns` | names with brackets where a path or a glob is taken, and globs that match too little |
 //! | `python` | Python sessions |
 //! | `memory` | what many calls hold together, and who waits for it |
 //! | `search_cache` | what searches of one session leave for the next, and where they leave nothing |
@@ -54,6 +55,7 @@ mod layers;
 mod memory;
 mod mock;
 mod network;
+mod patterns;
 mod python;
 mod readme;
 mod residents;

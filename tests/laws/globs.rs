@@ -1,6 +1,6 @@
 //! What must hold between globs, whatever each of them means.
 
-use replay::internals::text::glob::{GlobMatcher, fixed_prefix, is_glob};
+use replay::internals::text::glob::{GlobMatcher, Reading, is_glob};
 
 use super::Source;
 
@@ -32,7 +32,8 @@ pub fn globs_agree_with_each_other(bytes: &[u8]) {
     if let (Ok(one), Ok(other)) = (compile(&[&first]), compile(&[&second])) {
         let both = compile(&[&first, &second]).expect("each of them compiles");
         assert_eq!(both.is_match(path), one.is_match(path) || other.is_match(path), "{first:?} and {second:?}");
-        let prefix = fixed_prefix(&first).as_bytes();
+        let reading = Reading::new(&first, |_| false);
+        let prefix = reading.as_ref().map_or("", |reading| reading.directory).as_bytes();
         let starts = path.get(..prefix.len()).is_some_and(|start| {
             if case_insensitive { start.eq_ignore_ascii_case(prefix) || !prefix.is_ascii() } else { start == prefix }
         });

@@ -58,9 +58,7 @@ pub fn start(disk: AllowedDisk<'_>, cwd: &Path, is_told: bool, given: &[String])
 /// The nearest directory to what a caller named that is there, and allowed.
 pub fn holder(disk: AllowedDisk<'_>, cwd: &Path, given: &str) -> Option<PathBuf> {
     let path = given.split("::").next().unwrap_or(given);
-    let plain: PathBuf = Path::new(path).iter().take_while(|part| !is_glob(&part.to_string_lossy())).collect();
-    let path = cwd.join(plain);
-    path.ancestors().find_map(|dir| disk.directory_above(dir))
+    cwd.join(path).ancestors().find_map(|dir| disk.directory_above(dir))
 }
 
 /// Not the project's own files, or none that a person wrote.

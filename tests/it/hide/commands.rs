@@ -178,6 +178,25 @@ fn no_command_shows_what_is_hidden_and_its_reply_says_so() {
 }
 
 #[test]
+fn name_with_brackets_is_hidden_from_commands() {
+    as_each_user(|as_other| {
+        let tree = tree();
+        tree.file("work/app/[slug]/.key", SECRET).file("work/app/{prod}", SECRET).dir("work/app/[later]");
+        let hidden = ["app/[slug]/.key", "app/{prod}", "app/[later]/x"].map(|pattern| ["--hide", pattern]).concat();
+        let mut server = start(&tree, as_other, &[&hidden[..], &["--tools", "files,command,python"]].concat());
+        tree.file("work/app/[later]/x", SECRET);
+        for path in ["app/[slug]/.key", "app/{prod}", "app/[later]/x"] {
+            let told = server.call("execute_command", json!({"command": format!("cat '{path}'")})).whole();
+            assert!(told.contains(SAID) && !told.contains(SECRET), "{path} ({as_other}): {told}");
+            let told = server.call("run_python_code", json!({"code": format!("open('{path}').read()")})).whole();
+            assert!(told.contains("Permission denied") && !told.contains(SECRET), "{path} ({as_other}): {told}");
+        }
+        let told = server.call("execute_command", json!({"command": "mv 'app/[slug]' seen; mv app seen"})).whole();
+        assert!(told.contains(SAID) && !tree.has("work/seen"), "({as_other}): {told}");
+    });
+}
+
+#[test]
 fn calls_are_answered_as_the_kernel_would() {
     as_each_user(|as_other| {
         let tree = tree();

@@ -146,7 +146,9 @@ fn a_pattern_that_cannot_be_is_refused_at_the_start() {
     for (pattern, said) in [
         ("work", "it would hide"),
         ("/etc/passwd", "is a path in no allowed directory"),
-        ("[a", "has a `[` that is not closed"),
+        ("[a", "has a `[` that is not closed at offset 0: write `\\` before"),
+        ("!.env", "write `\\!.env`"),
+        ("x[a/b]", "has a slash in brackets"),
         ("", "names nothing"),
         ("cfg//prod", "write `cfg/prod`"),
     ] {
@@ -154,5 +156,42 @@ fn a_pattern_that_cannot_be_is_refused_at_the_start() {
         let mut server = Server::start(&tree, &["--allow", &allowed, "--tools", "files", "--hide", pattern]);
         assert!(!server.wait_exit().success());
         assert!(server.stderr().contains("--hide: ") && server.stderr().contains(said), "{}", server.stderr());
+    }
+}
+
+#[test]
+fn name_with_brackets_is_hidden_as_that_name() {
+    let tree = Tree::new();
+    let paths = ["app/[slug]/.env", "app/[slug]/a.key", "keys/{prod}.key", "keys/{a,b}", "back\\slash.txt"];
+    for path in paths {
+        tree.file(format!("work/{path}"), SECRET);
+    }
+    let allowed = format!("{}:rw", tree.text("work"));
+    let absolute = tree.text("work/app/[slug]/.env");
+    for (pattern, path) in [
+        ("app/[slug]/.env", paths[0]),
+        ("./app/[slug]/.env", paths[0]),
+        (absolute.as_str(), paths[0]),
+        ("app/[slug]/", paths[0]),
+        ("[slug]", paths[0]),
+        ("**/[slug]/.env", paths[0]),
+        ("app/[[]slug]/.env", paths[0]),
+        ("app/\\[slug\\]/.env", paths[0]),
+        ("app/[slug]/[ab].key", paths[1]),
+        ("app/[slug]/*.key", paths[1]),
+        ("keys/{prod}.key", paths[2]),
+        ("{prod}.*", paths[2]),
+        ("keys/{a,b}", paths[3]),
+        ("back\\slash.txt", paths[4]),
+    ] {
+        let arguments = ["--allow", &allowed, "--tools", "files", "--hide", pattern];
+        let mut server = Server::open(&tree, NEWEST_HANDSHAKE, &arguments);
+        // Hidden as well if it is made anew while the server runs.
+        std::fs::remove_file(tree.path(format!("work/{path}"))).unwrap();
+        tree.file(format!("work/{path}"), SECRET);
+        let said = server.call("read_file", json!({"path": path})).failure().expect(pattern).message;
+        assert!(said.contains(SAID), "{pattern}: {said}");
+        let whole = server.call("grep_files", json!({"directory": tree.text("work"), "regex": "s3cr3t"})).whole();
+        assert!(!whole.contains(&path.replace('\\', "\\\\")) && whole.contains(" matches]"), "{pattern}: {whole}");
     }
 }
