@@ -141,7 +141,8 @@ impl Error {
             | Self::Journal(JournalError::Unknown { .. })
             | Self::NoMatch { .. }
             | Self::Testrun(TestrunError::NoMatch { .. } | TestrunError::Nothing { .. }) => Code::NotFound,
-            Self::Fs(FsError::Protected { .. } | FsError::Frozen { .. }) => Code::NotAllowed,
+            Self::Fs(FsError::Protected { .. } | FsError::Frozen { .. })
+            | Self::Journal(JournalError::Protected { .. }) => Code::NotAllowed,
             Self::Glob { .. }
             | Self::Params { .. }
             | Self::Encoding(EncodingError::UnknownLabel { .. })

@@ -25,8 +25,12 @@ const TITLE: &str = "replay changes undo";
 /// Carries it out; the exit status is 1 for an undo that was refused.
 pub fn run(of: &ChangesOf, action: Option<&ChangesAction>) -> Result<ExitCode> {
     let dir = std::fs::canonicalize(&of.dir).with_context(|| format!("`{}`", of.dir.display()))?;
-    let store = chosen(&dir, of.store.as_deref())?.open()?;
-    store.recover()?;
+    let found = chosen(&dir, of.store.as_deref())?;
+    let changes = matches!(action, Some(ChangesAction::Undo(asked)) if !asked.dry_run);
+    let store = if changes { found.open()? } else { found.look()? };
+    if changes {
+        store.recover()?;
+    }
     let names = Names { store: &store, below: Some(&dir) };
     match action {
         None => list(&names, ChangesAction::USUAL),

@@ -65,7 +65,7 @@ fn server(config: &Config, account: Account, pins: &mut Pins, greet: Greet<'_>) 
         policy.follow_links_of_git();
     }
     policy.hide(&launcher::depots(config, &policy)?)?;
-    let journal = undo::open(config, &mut policy, &account);
+    let journal = undo::open(config, &mut policy, &account)?;
     let read_only = !policy.roots().is_empty() && !policy.roots().iter().any(Root::writable);
     let registry = Registry::declared(&config.toolsets, read_only, is_walled);
     let (held, are_refused) = launcher::told(config);

@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result};
 use sha2::{Digest as _, Sha256};
 
 use super::undo::make_private;
-use super::undo_stores::open_dir;
+use super::undo_stores::open_plain;
 use crate::config::Config;
 use crate::policy::Policy;
 use crate::search::memory::Place;
@@ -24,7 +24,7 @@ pub fn place(config: &Config, policy: &Policy, reach: &Reach) -> Option<Place> {
         reach.keeps_apart("the search cache", above)?;
         let path = make_private(path)?;
         reach.keeps_apart("the search cache", &path)?;
-        Ok::<_, anyhow::Error>(Place { dir: open_dir(&path)?, name: name(policy), identity: identity()? })
+        Ok::<_, anyhow::Error>(Place { dir: open_plain(&path)?, name: name(policy), identity: identity()? })
     })();
     opened.inspect_err(|error| tracing::debug!("nothing of searches is kept for later sessions: {error:#}")).ok()
 }

@@ -9,19 +9,25 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result, anyhow};
 use rustix::fs::{AtFlags, CWD, StatxFlags, makedev, statx};
+use rustix::rand::{GetRandomFlags, getrandom};
 use sha2::{Digest as _, Sha256};
 
-use super::undo_stores::{FoundStore, IN_STATE, Owner, ROOTS, VERSION, elsewhere, open_dir, private};
+use super::undo_stores::{
+    FoundStore, IN_STATE, Owner, ROOTS, VERSION, elsewhere, note, note_of, noted, noted_stores, open_plain, private,
+};
 use crate::budget::Account;
 use crate::config::{Config, UndoConfig};
 use crate::hide::Globs;
-use crate::journal::{self, Bounds, Bytes, Journal, Skips, Store, WhenFull};
+use crate::journal::{self, Bounds, Bytes, Journal, STORES, Skips, Store, WhenFull};
 use crate::policy::{Hidden, Policy, Repositories, Root};
 use crate::sandbox::{Place, PlannedJournal, Tier};
 use crate::text::escape::hex;
 use crate::text::glob::{self, GlobError, GlobMatcher, with_names};
 use crate::text::reasons::reasons;
 use crate::tools::Commands;
+
+/// Most symlinks of one path, as in the kernel (path_resolution(7)).
+const MAX_LINKS: usize = 40;
 
 /// What `--undo-skip` says, for who notes changes.
 pub fn skips_of(globs: &[String]) -> Result<Skips, String> {
@@ -39,16 +45,68 @@ pub fn globs_of(globs: &[String]) -> Result<Globs, String> {
     Ok(Arc::new(move |path| globs.is_match(path)))
 }
 
-/// Opens the journal, and makes its store. Hides what must not be seen. Where there is none, the reason.
-pub fn open(config: &Config, policy: &mut Policy, account: &Account) -> Result<Arc<Journal>, String> {
+/// Opens the journal, makes its store and hides all stores. Fails if they cannot be hidden. The inner error says why nothing is kept.
+pub fn open(config: &Config, policy: &mut Policy, account: &Account) -> Result<Result<Arc<Journal>, String>> {
     let undo = &config.undo;
+    let states = states(undo, policy)?;
     let found = if undo.is_on { first_place(undo, policy) } else { Err(anyhow!("it is switched off (--undo off)")) };
-    // Also that of other servers of this user.
-    let state = undo.state.as_ref().and_then(|state| std::fs::canonicalize(state.join(IN_STATE)).ok());
-    for path in state.iter().chain(&found.as_ref().ok().cloned()) {
-        hide(policy, path).map_err(|error| reasons(&error))?;
+    // Also those of other servers of this user.
+    let noted = states.iter().flat_map(|state| noted_stores(state)).flatten();
+    let noted: Vec<PathBuf> = noted.filter_map(|store| Some(store.parent()?.to_owned())).collect();
+    let beside = policy.roots().iter().flat_map(|root| stores_in(root.path())).collect();
+    for path in [states, noted, beside, found.iter().cloned().collect()].concat() {
+        hide(policy, &path)?;
     }
-    found.and_then(|place| make(undo, policy, &place, account)).map(Arc::new).map_err(|error| reasons(&error))
+    Ok(found.and_then(|place| make(undo, policy, &place, account)).map(Arc::new).map_err(|error| reasons(&error)))
+}
+
+/// Makes the directories whose stores `replay changes` trusts, so that no agent makes one first. Returns their true paths.
+fn states(undo: &UndoConfig, policy: &Policy) -> Result<Vec<PathBuf>> {
+    let mut made = Vec::new();
+    let states =
+        undo.state.iter().map(|state| (state, true)).chain(undo.default_state.iter().map(|state| (state, false)));
+    for (state, is_used) in states {
+        let path = state.join(IN_STATE);
+        let landing = landing(&path);
+        let root = policy.roots().iter().find(|root| root.writable() && landing.starts_with(root.path()));
+        if root.is_none() && !is_used {
+            continue;
+        }
+        // Once the walls of the process stand, it is there or never comes.
+        let done = if undo.places.is_some() { Ok(()) } else { make_dir(&path) };
+        match (done.and_then(|()| std::fs::canonicalize(&path)), root) {
+            (Ok(path), _) => made.push(path),
+            (Err(error), Some(root)) => {
+                let (shown, root) = (path.display(), root.path().display());
+                return Err(error).with_context(|| {
+                    format!(
+                        "`{shown}` cannot be made, and an agent could make it, since it lies in `{root}`, which is read-write: make \
+                         it yourself, or allow a directory without it"
+                    )
+                });
+            }
+            // No agent of this server can make it.
+            (Err(_), None) => {}
+        }
+    }
+    Ok(made)
+}
+
+/// Returns the place that a path will lead to once it is made.
+fn landing(path: &Path) -> PathBuf {
+    let mut path = path.to_owned();
+    for _ in 0..MAX_LINKS {
+        let real = |above: &Path| Some((std::fs::canonicalize(above).ok()?, path.strip_prefix(above).ok()?.to_owned()));
+        let Some((there, missing)) = path.ancestors().find_map(real) else { break };
+        let mut names = missing.iter();
+        let next = there.join(names.next().unwrap_or_default());
+        // A link that leads to nothing yet.
+        match std::fs::read_link(&next) {
+            Ok(target) => path = there.join(target).join(names.as_path()),
+            Err(_) => return there.join(&missing),
+        }
+    }
+    path
 }
 
 /// The same when it is known how commands run: what lies in an allowed directory can be hidden from them only by namespaces.
@@ -91,17 +149,25 @@ pub fn planned(
     }))
 }
 
+/// Returns the entries of a directory that are named like holders of stores.
+fn stores_in(dir: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    let stores = entries.filter(|entry| entry.file_name().as_bytes().starts_with(STORES.as_bytes()));
+    stores.map(|entry| entry.path()).collect()
+}
+
 fn is_kept_from(policy: &Policy, store: &Path, tier: Tier) -> bool {
     tier == Tier::Namespaces || !policy.roots().iter().any(|root| store.starts_with(root.path()))
 }
 
-/// The places of the stores of those who come later, for the domain of the process: it lets them have no other.
-pub fn undo_places(config: &Config, policy: &Policy) -> Vec<PathBuf> {
+/// Returns the places of notes and stores for tokens that are added later. The domain of the process allows no others.
+pub fn undo_places(config: &Config, policy: &Policy) -> Result<Vec<PathBuf>> {
+    let mut found = states(&config.undo, policy)?;
     let roots = writable(policy).into_iter().filter(|_| config.undo.is_on);
-    let mut found: Vec<PathBuf> = roots.filter_map(|root| place(&config.undo, root).ok()).collect();
+    found.extend(roots.filter_map(|root| place(&config.undo, root).ok()));
     found.sort();
     found.dedup();
-    found
+    Ok(found)
 }
 
 /// Where changes are noted: of the read-write directories those that lie in no other.
@@ -137,6 +203,8 @@ fn place(undo: &UndoConfig, root: &Root) -> Result<PathBuf> {
         if !is_allowed
             && self::mount(dir).is_ok_and(|other| other == mount)
             && let Ok(place) = make_private(&dir.join(&name))
+            // An agent could have made a link.
+            && place == dir.join(&name)
         {
             return Ok(place);
         }
@@ -153,9 +221,12 @@ fn mount(path: &Path) -> Result<(u64, u64)> {
 
 /// Makes a directory that is this user's alone, if there is none; its true path.
 pub(super) fn make_private(path: &Path) -> Result<PathBuf> {
-    let shown = path.display();
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path).with_context(|| format!("making `{shown}`"))?;
+    make_dir(path).with_context(|| format!("making `{}`", path.display()))?;
     private(path)
+}
+
+fn make_dir(path: &Path) -> std::io::Result<()> {
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
 /// Hides a directory if it lies in an allowed one.
@@ -164,8 +235,18 @@ fn hide(policy: &mut Policy, path: &Path) -> Result<()> {
     if !is_inside || policy.hidden().any(|hidden| hidden.path == path) {
         return Ok(());
     }
-    let found = std::fs::metadata(path).with_context(|| format!("`{}`", path.display()))?;
+    let found = std::fs::symlink_metadata(path).with_context(|| format!("`{}`", path.display()))?;
     Ok(policy.hide(&[Hidden { path: path.to_owned(), id: (found.dev(), found.ino()) }])?)
+}
+
+/// Makes a new directory for a store, under a random name.
+fn fresh(place: &Path, hash: &str) -> Result<String> {
+    let mut random = [0; 8];
+    getrandom(&mut random, GetRandomFlags::empty()).context("random bytes")?;
+    let name = format!("{hash}-{}", hex(&random));
+    let store = place.join(&name);
+    std::fs::DirBuilder::new().mode(0o700).create(&store).with_context(|| format!("making `{}`", store.display()))?;
+    Ok(name)
 }
 
 fn make(undo: &UndoConfig, policy: &Policy, place: &Path, account: &Account) -> Result<Journal> {
@@ -178,12 +259,30 @@ fn make(undo: &UndoConfig, policy: &Policy, place: &Path, account: &Account) -> 
         hash.update([0]);
     }
     let name = hex(&hash.finalize()[..8]);
-    let dir = open_dir(place)?;
+    let dir = open_plain(place)?;
     let own = roots.iter().map(|root| {
         let handle = root.as_fd().try_clone_to_owned().with_context(|| format!("`{}`", root.path().display()))?;
         Ok(journal::Root { handle, shown: root.path().to_owned() })
     });
     let own: Vec<journal::Root> = own.collect::<Result<_>>()?;
+    let state = undo.state.as_ref().and_then(|state| private(&state.join(IN_STATE)).ok());
+    // Beside a tree only what the note names is a store of this server's; whatever else is there, another one is made.
+    let beside = (state.as_deref() != Some(place)).then_some(&name);
+    let state = state.context(
+        "without a state directory that is yours alone (XDG_STATE_HOME), nothing says which store is a server's",
+    );
+    let (name, state) = match beside {
+        None => (name.clone(), None),
+        Some(hash) => {
+            let state = state?;
+            let known = noted(&note_of(&state, hash)).ok().filter(|store| store.parent() == Some(place));
+            let known = known.and_then(|store| Some(store.file_name()?.to_str()?.to_owned()));
+            match known {
+                Some(name) => (name, None),
+                None => (fresh(place, hash)?, Some(state)),
+            }
+        }
+    };
     let store = place.join(&name);
     let is_known = store.join(ROOTS).exists();
     if is_known {
@@ -198,12 +297,16 @@ fn make(undo: &UndoConfig, policy: &Policy, place: &Path, account: &Account) -> 
         let written = std::fs::write(&new, text).and_then(|()| std::fs::rename(&new, store.join(ROOTS)));
         written.with_context(|| format!("`{}`", store.join(ROOTS).display()))?;
     }
+    if let (Some(state), Some(hash)) = (state, beside) {
+        note(&state, hash, &store)?;
+    }
     if undo.drops {
         opened.keeping.when_full = WhenFull::Drop;
     }
     if !undo.skip.is_empty() {
         opened.keeping.skips = Some(skips_of(&undo.skip).map_err(|reason| anyhow!("--undo-skip: {reason}"))?);
     }
+    opened.changer = Some(policy.changer());
     opened.account = Some(account.clone());
     opened.hooks = Some(Arc::<Repositories>::clone(policy.repositories()));
     Ok(Journal::new(opened, Bounds { bytes: undo.bytes, age: undo.age }).freezing(undo.freezes))

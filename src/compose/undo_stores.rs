@@ -1,22 +1,25 @@
 //! The stores of a directory, for a person who looks for what agents changed there.
 //!
-//! What lies beside the tree is believed only where no agent could have made it: a forged store would have the person's own hands write
-//! whatever it says.
+//! An agent can make a store, and an undo would then write what that says with the person's rights. So a store beside a tree is trusted
+//! only if the operator's state directory has a note of it, which the server wrote when it made the store.
 #![expect(clippy::disallowed_methods, reason = "places of the operator's, looked at for a person")]
 
 use std::ffi::OsStr;
 use std::io::{ErrorKind, Read as _};
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
-use rustix::fd::{AsFd as _, OwnedFd};
-use rustix::fs::{CWD, Mode, OFlags, openat};
+use rustix::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2};
+use rustix::io::Errno;
 use rustix::process::geteuid;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::journal::{Bytes, Root, Store};
+use crate::journal::{Bytes, Id, JournalError, Root, STORES, Store};
 use crate::limits::MAX_STORE_ROOTS_BYTES;
 
 /// Below the directory where programs keep their state.
@@ -36,7 +39,7 @@ pub(super) struct Owner {
 
 /// What the directory for stores is called elsewhere.
 pub(super) fn elsewhere() -> String {
-    format!(".replay-undo-{}", geteuid().as_raw())
+    format!("{STORES}{}", geteuid().as_raw())
 }
 
 /// A store that keeps what calls changed in these directories.
@@ -48,47 +51,98 @@ pub struct FoundStore {
     pub tenant: String,
 }
 
+/// Extension of notes in the operator's state directory: `NAME.at` says where the store NAME is, and which directory it is.
+const NOTE: &str = "at";
+
+#[derive(Serialize, Deserialize)]
+struct Note {
+    path: Bytes,
+    /// Inode and time of birth. No device: its number can change when the machine restarts.
+    inode: u64,
+    born: i64,
+}
+
+/// Returns the inode and time of birth of a directory; follows no links.
+fn identity(path: &Path) -> Result<(u64, i64)> {
+    let Id(_, inode, born) = Id::of(open_plain(path)?).with_context(|| format!("`{}`", path.display()))?;
+    Ok((inode, born))
+}
+
+/// Writes the note of a new store.
+pub(super) fn note(state: &Path, name: &str, store: &Path) -> Result<()> {
+    let (inode, born) = identity(store)?;
+    let text = serde_json::to_string(&Note { path: Bytes(store.as_os_str().as_bytes().to_vec()), inode, born })?;
+    let note = state.join(format!("{name}.{NOTE}"));
+    let new = state.join(format!("{name}.{}", std::process::id()));
+    let written = std::fs::write(&new, text).and_then(|()| std::fs::rename(&new, &note));
+    written.with_context(|| format!("`{}`, which has to say that this store is a server's", note.display()))
+}
+
+/// Returns the store of a note, if the same directory is still there.
+pub(super) fn noted(note: &Path) -> Result<PathBuf> {
+    let shown = note.display();
+    let text = text_of(note).with_context(|| format!("`{shown}`"))?;
+    let note: Note = serde_json::from_slice(&text).with_context(|| format!("`{shown}` names no store"))?;
+    let path = note.path.path().to_owned();
+    if identity(&path)? != (note.inode, note.born) {
+        bail!(
+            "`{}` is not the store that a server made there; if you know it, name it by --store and this path",
+            path.display()
+        );
+    }
+    Ok(path)
+}
+
+pub(super) fn note_of(state: &Path, name: &str) -> PathBuf {
+    state.join(format!("{name}.{NOTE}"))
+}
+
+/// Returns the stores of all notes.
+pub(super) fn noted_stores(state: &Path) -> Vec<Result<PathBuf>> {
+    let is_note = |path: &PathBuf| path.extension() == Some(OsStr::new(NOTE));
+    entries(state).unwrap_or_default().iter().filter(|path| is_note(path)).map(|note| noted(note)).collect()
+}
+
 /// The stores that keep changes of a directory, given by its true path, and what looks like one and was left out, with the reason.
 pub fn stores_of(dir: &Path, state: Option<&Path>) -> (Vec<FoundStore>, Vec<String>) {
     let (mut found, mut left_out) = (Vec::new(), Vec::new());
-    let above = dir.ancestors().skip(1).collect::<Vec<_>>().into_iter().rev();
-    let beside = above.map(|above| (above.join(elsewhere()), Some(above)));
-    for (place, above) in state.map(|state| (state.join(IN_STATE), None)).into_iter().chain(beside) {
-        let stores = match stores_in(&place) {
-            Ok(stores) => stores,
-            Err(error) if error.downcast_ref::<std::io::Error>().is_some_and(|e| e.kind() == ErrorKind::NotFound) => {
-                continue;
+    let mut add = |store: Result<PathBuf>| match store.and_then(|store| FoundStore::read(&store)) {
+        Ok(store) if store.roots.iter().any(|root| dir.starts_with(root)) => found.push(store),
+        Ok(_) => {}
+        Err(error) => left_out.push(format!("{error:#}")),
+    };
+    if let Some(state) = state.map(|state| state.join(IN_STATE)) {
+        match private_entries(&state) {
+            Ok(stores) => {
+                let own = stores.into_iter().filter(|path| path.extension().is_none()).map(Ok);
+                own.chain(noted_stores(&state)).for_each(&mut add);
             }
-            Err(error) => {
-                left_out.push(format!("{error:#}"));
-                continue;
-            }
-        };
-        for store in stores {
-            match FoundStore::read(&store) {
-                Ok(store) if !store.roots.iter().any(|root| dir.starts_with(root)) => {}
-                Ok(store) if above.is_some_and(|above| !is_out_of_reach(&store, above, &found)) => left_out.push(format!(
-                    "`{}`, where an agent could have made it; if it is a server's, name it by --store and this path",
-                    store.path.display()
-                )),
-                Ok(store) => found.push(store),
-                Err(error) => left_out.push(format!("{error:#}")),
-            }
+            Err(error) => add(Err(error)),
         }
+    }
+    for place in dir.ancestors().skip(1).collect::<Vec<_>>().into_iter().rev().map(|above| above.join(elsewhere())) {
+        let unknown = entries(&place).unwrap_or_default();
+        let unknown = unknown.iter().filter(|path| !found.iter().any(|known: &FoundStore| known.path == **path));
+        left_out.extend(unknown.map(|path| {
+            format!(
+                "`{}`, of which no server has left a note; if it is a server's, name it by --store and this path",
+                path.display()
+            )
+        }));
     }
     (found, left_out)
 }
 
-/// Whether a store in a directory above the tree writes nowhere but below that directory, and lies in no tree of an agent that is known.
-fn is_out_of_reach(store: &FoundStore, above: &Path, known: &[FoundStore]) -> bool {
-    store.roots.iter().all(|root| root.starts_with(above) && root != above)
-        && !known.iter().flat_map(|known| &known.roots).any(|root| store.path.starts_with(root))
+/// Lists a directory that is this user's alone; empty if it does not exist.
+fn private_entries(place: &Path) -> Result<Vec<PathBuf>> {
+    if std::fs::symlink_metadata(place).is_err_and(|error| error.kind() == ErrorKind::NotFound) {
+        return Ok(Vec::new());
+    }
+    entries(&private(place)?)
 }
 
-fn stores_in(place: &Path) -> Result<Vec<PathBuf>> {
-    std::fs::symlink_metadata(place)?;
-    let place = private(place)?;
-    let entries = std::fs::read_dir(&place).with_context(|| format!("listing `{}`", place.display()))?;
+fn entries(place: &Path) -> Result<Vec<PathBuf>> {
+    let entries = std::fs::read_dir(place).with_context(|| format!("listing `{}`", place.display()))?;
     let mut stores: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     stores.sort();
     Ok(stores)
@@ -117,6 +171,13 @@ impl FoundStore {
             );
         }
         let Owner { tenant, roots, .. } = serde_json::from_value(said).with_context(no_roots)?;
+        let is_plain = |root: &Path| {
+            let mut parts = root.components();
+            parts.next() == Some(Component::RootDir) && parts.all(|part| matches!(part, Component::Normal(_)))
+        };
+        if let Some(root) = roots.iter().map(Bytes::path).find(|root| !is_plain(root)) {
+            bail!("`{shown}` names `{}`, and a server writes an absolute path without `..`", root.display());
+        }
         Ok(Self { path: path.to_owned(), roots: roots.iter().map(|root| root.path().to_owned()).collect(), tenant })
     }
 
@@ -124,13 +185,41 @@ impl FoundStore {
         self.path.file_name().unwrap_or_default()
     }
 
+    /// Opens the store for an undo.
     pub fn open(&self) -> Result<Store> {
-        let opened = self.roots.iter().map(|root| Ok(Root { handle: open_dir(root)?, shown: root.clone() }));
+        self.opened(Store::open)
+    }
+
+    /// Opens the store read-only: makes and repairs nothing.
+    pub fn look(&self) -> Result<Store> {
+        self.opened(Store::look)
+    }
+
+    fn opened(&self, open: impl FnOnce(BorrowedFd<'_>, &OsStr, &Path, Arc<[Root]>) -> Opened) -> Result<Store> {
+        let opened = self.roots.iter().map(|root| Ok(Root { handle: open_plain(root)?, shown: root.clone() }));
         let roots: Vec<Root> =
             opened.collect::<Result<_>>().context("a directory that the store is of cannot be opened")?;
-        let dir = open_dir(self.path.parent().unwrap_or(Path::new("/")))?;
-        Ok(Store::open(dir.as_fd(), self.name(), &self.path, roots.into())?)
+        let dir = open_plain(self.path.parent().unwrap_or(Path::new("/")))?;
+        Ok(open(dir.as_fd(), self.name(), &self.path, roots.into())?)
     }
+}
+
+type Opened = std::result::Result<Store, JournalError>;
+
+/// Opens a directory without following links anywhere in its path.
+pub(super) fn open_plain(path: &Path) -> Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    let opened = match openat2(CWD, path, flags, Mode::empty(), resolve) {
+        // Not known here, or raced by a rename: name by name it always works.
+        Err(Errno::NOSYS | Errno::PERM | Errno::AGAIN) => {
+            let top = openat(CWD, "/", flags, Mode::empty());
+            let names = path.components().filter(|part| matches!(part, Component::Normal(_)));
+            names.fold(top, |dir, name| openat(dir?, name.as_os_str(), flags, Mode::empty()))
+        }
+        opened => opened,
+    };
+    opened.with_context(|| format!("`{}`", path.display()))
 }
 
 /// The true path of a directory that is this user's alone.
@@ -142,9 +231,4 @@ pub(super) fn private(path: &Path) -> Result<PathBuf> {
         bail!("`{shown}` is another user's or open to others; make it yours and take that away (chmod 700)");
     }
     Ok(path)
-}
-
-pub(super) fn open_dir(path: &Path) -> Result<OwnedFd> {
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    openat(CWD, path, flags, Mode::empty()).with_context(|| format!("`{}`", path.display()))
 }

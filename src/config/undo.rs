@@ -33,6 +33,8 @@ pub struct UndoConfig {
     pub skip: Vec<String>,
     /// Where programs keep their state, if that is known.
     pub state: Option<PathBuf>,
+    /// The default for it, if XDG_STATE_HOME names another directory. `replay changes` may run without that variable.
+    pub default_state: Option<PathBuf>,
     /// What agents of this process may reach: no place for it.
     pub allowed: Vec<PathBuf>,
     /// The only places that the process may use, once its own walls stand.
@@ -61,7 +63,11 @@ pub fn state_directory() -> Option<PathBuf> {
 
 fn state(world: &World) -> Option<PathBuf> {
     let named = world.variable("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
-    named.or_else(|| Some(world.home()?.join(".local/state")))
+    named.or_else(|| default_state(world))
+}
+
+fn default_state(world: &World) -> Option<PathBuf> {
+    Some(world.home()?.join(".local/state"))
 }
 
 impl UndoConfig {
@@ -91,6 +97,7 @@ impl UndoConfig {
             freezes,
             skip,
             state: state(world),
+            default_state: default_state(world).filter(|default| state(world).as_ref() != Some(default)),
             allowed,
             places: None,
         })

@@ -7,9 +7,11 @@
 use std::ffi::OsString;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, RwLockReadGuard};
+use std::sync::Arc;
 
-use rustix::fs::{AtFlags, FlockOperation, RenameFlags, Stat, flock, fstat, renameat, renameat_with, statat, unlinkat};
+use rustix::fs::{
+    AtFlags, FileType, FlockOperation, RenameFlags, Stat, flock, fstat, renameat, renameat_with, statat, unlinkat,
+};
 use rustix::io::Errno;
 
 use crate::journal::Changes;
@@ -20,6 +22,7 @@ use crate::sandbox::is_lease_undisturbed;
 use super::attributes;
 use super::closer;
 use super::error::FsError;
+use super::giving::give;
 use super::locks::{DirLocks, keep_writers_out};
 use super::original::{Original, Stamp, copy, digest};
 use super::read::reader_of;
@@ -38,7 +41,6 @@ pub struct Prepared<'a> {
     pub(super) expected: Option<Stamp>,
     pub(super) shown: PathBuf,
     pub(super) rules: Arc<Rules>,
-    pub(super) era: u64,
 }
 
 /// The time of the last change of a replacement.
@@ -101,20 +103,52 @@ pub fn commit_all(prepared: Vec<Prepared<'_>>, held: Option<&DirLocks>) -> Resul
 
 impl<'a> Prepared<'a> {
     /// Gives the file its name, whatever is there: one rename.
-    pub(super) fn overwrite(mut self, held: Option<&DirLocks>, dating: Dating) -> Result<(), FsError> {
+    pub(super) fn overwrite(self, held: Option<&DirLocks>, dating: Dating) -> Result<(), FsError> {
         let dir = Arc::clone(self.temp.dir());
         let _own = self.lock_if_readable(held)?;
-        let rules = Arc::clone(&self.rules);
-        let _held = self.hold(&rules)?;
         if dating == Dating::Later
             && let Some(there) = self.there()
         {
             self.temp.date_after(Some(&there), &self.shown)?;
         }
         self.loses()?;
-        renameat(&dir, self.temp.name(), &dir, &self.name).map_err(|errno| self.failed(errno))?;
-        self.temp.disarm();
-        Ok(())
+        // What was there stays at hand until it is known where the directory lies.
+        if let Some(old) = &self.old {
+            let _ = flock(&old.file, FlockOperation::NonBlockingLockExclusive);
+        }
+        self.given(|mut own| {
+            let renamed = |how| renameat_with(&dir, own.temp.name(), &dir, &own.name, how);
+            match renamed(RenameFlags::EXCHANGE) {
+                Ok(()) => {
+                    let out = statat(&dir, own.temp.name(), AtFlags::SYMLINK_NOFOLLOW);
+                    if out.is_ok_and(|out| FileType::from_raw_mode(out.st_mode) == FileType::Directory) {
+                        own.give_back(true)?;
+                        return Err(own.failed(Errno::ISDIR));
+                    }
+                    return Ok(own.committed(Undo::Exchange));
+                }
+                Err(Errno::NOENT) if renamed(RenameFlags::NOREPLACE).is_ok() => {
+                    return Ok(own.committed(Undo::Remove));
+                }
+                Err(_) => {}
+            }
+            let undo = if own.old.is_some() { Undo::Rewrite } else { Undo::Remove };
+            renameat(&dir, own.temp.name(), &dir, &own.name).map_err(|errno| own.failed(errno))?;
+            own.temp.disarm();
+            Ok(own.committed(undo))
+        })
+        .map(Committed::finish)
+    }
+
+    /// Gives the name. Takes it back if the directory was moved meanwhile to where the name is refused.
+    fn given(self, commit: impl FnOnce(Self) -> Result<Committed<'a>, FsError>) -> Result<Committed<'a>, FsError> {
+        let (rules, dir, name) = (Arc::clone(&self.rules), Arc::clone(self.temp.dir()), self.name.clone());
+        let shown = self.shown.clone();
+        let may = || {
+            let bears = rules.may_bear(&dir, &name, None);
+            bears.map(drop).map_err(|misplaced| FsError::of_place(&shown, misplaced))
+        };
+        give(may, || commit(self), Committed::withdraw)
     }
 
     /// Gives the file its name if nothing has that.
@@ -151,10 +185,12 @@ impl<'a> Prepared<'a> {
     }
 
     /// Replaces the file and keeps the old one under the temporary name as long as the result lives.
-    pub(super) fn commit(mut self) -> Result<Committed<'a>, FsError> {
+    pub(super) fn commit(self) -> Result<Committed<'a>, FsError> {
+        self.given(Self::exchange)
+    }
+
+    fn exchange(mut self) -> Result<Committed<'a>, FsError> {
         let dir = Arc::clone(self.temp.dir());
-        let rules = Arc::clone(&self.rules);
-        let _held = self.hold(&rules)?;
         let Some(old) = &self.old else {
             return match renameat_with(&dir, self.temp.name(), &dir, &self.name, RenameFlags::NOREPLACE) {
                 Ok(()) => Ok(self.committed(Undo::Remove)),
@@ -176,7 +212,7 @@ impl<'a> Prepared<'a> {
         if let Some(expected) = &self.expected {
             let swapped = statat(&dir, self.temp.name(), AtFlags::SYMLINK_NOFOLLOW);
             if !swapped.is_ok_and(|stat| expected.is_content_of(&stat)) {
-                self.give_back()?;
+                self.give_back(true)?;
                 return Err(self.changed());
             }
         }
@@ -188,7 +224,9 @@ impl<'a> Prepared<'a> {
     ///
     /// One exchange does it if it brings this file out again. If it brings out another, that is newer than what has the name
     /// now, and the two are exchanged; so on, until what comes out is what was put in the time before.
-    pub(super) fn give_back(&mut self) -> Result<bool, FsError> {
+    ///
+    /// A name that nothing has any more is given again only if it `may_be_new`.
+    pub(super) fn give_back(&mut self, may_be_new: bool) -> Result<bool, FsError> {
         let dir = Arc::clone(self.temp.dir());
         let id = |stat: Stat| -> Id { (stat.st_dev, stat.st_ino) };
         let out = |temp: &Temp| statat(&dir, temp.name(), AtFlags::SYMLINK_NOFOLLOW).map(id);
@@ -201,7 +239,7 @@ impl<'a> Prepared<'a> {
                 Ok(()) if put_in.is_ok() && out(&self.temp) == put_in => return Ok(put_in == own),
                 Ok(()) => put_in = putting,
                 // Nothing has the name any more.
-                Err(Errno::NOENT) => match exchanged(&self.temp, RenameFlags::NOREPLACE) {
+                Err(Errno::NOENT) if may_be_new => match exchanged(&self.temp, RenameFlags::NOREPLACE) {
                     Ok(()) => {
                         self.temp.disarm();
                         return Ok(true);
@@ -248,12 +286,6 @@ impl<'a> Prepared<'a> {
         statat(self.temp.dir(), &self.name, AtFlags::SYMLINK_NOFOLLOW).ok()
     }
 
-    /// The directory may have become the parent of a protected path since the target was looked up.
-    fn hold<'r>(&self, rules: &'r Rules) -> Result<RwLockReadGuard<'r, u64>, FsError> {
-        let held = rules.hold(self.era, [self.name.as_os_str()]);
-        held.ok_or_else(|| self.changed())
-    }
-
     fn changed(&self) -> FsError {
         FsError::Changed { path: self.shown.clone() }
     }
@@ -287,6 +319,12 @@ impl Committed<'_> {
             && self.prepared.old.as_ref().is_some_and(|old| old.leased && !is_lease_undisturbed(old.file.as_fd()))
     }
 
+    /// Takes the name from a file that may not have it. If another program moved that file aside, the old file stays without the name.
+    fn withdraw(mut self) -> Result<(), FsError> {
+        let taken = if self.undo == Undo::Exchange { self.prepared.give_back(false) } else { self.take_back() };
+        taken.map(drop)
+    }
+
     /// Lets go of the old file for good.
     fn finish(mut self) {
         let Some(old) = self.prepared.old.take() else { return };
@@ -299,7 +337,7 @@ impl Committed<'_> {
     /// put something else there meanwhile, which stays.
     pub(super) fn take_back(mut self) -> Result<bool, FsError> {
         if self.undo == Undo::Exchange {
-            return self.prepared.give_back();
+            return self.prepared.give_back(true);
         }
         let Prepared { temp, name, old, shown, .. } = &self.prepared;
         let failed = |errno| FsError::of(shown, "put back", errno);

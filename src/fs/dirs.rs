@@ -6,26 +6,26 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
 
-use rustix::fs::{Mode, OFlags, ResolveFlags, mkdirat, openat, openat2};
+use rustix::fs::{AtFlags, Mode, OFlags, ResolveFlags, mkdirat, openat, openat2, unlinkat};
 use rustix::io::Errno;
 
 use crate::journal::Changes;
 use crate::limits::MAX_PATH_BYTES;
-use crate::policy::{Checked, NewDir, Read};
+use crate::policy::{Checked, NewDir, Read, Rules};
 
 use super::error::FsError;
+use super::giving::give;
 
 pub(super) const ENTER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// Makes a directory and its missing parents, as `mkdir -p`. Returns how many were made: none if it was there.
 pub fn create_dir(changes: &Changes<'_>, dir: &Checked<NewDir>) -> Result<usize, FsError> {
-    let _held = dir.hold().ok_or_else(|| FsError::Changed { path: dir.shown().into() })?;
-    make_below(changes, dir.dir(), (dir.missing(), dir.place()), dir.shown()).map(|(_, made)| made)
+    make_below((changes, dir.rules()), dir.dir(), (dir.missing(), dir.place()), dir.shown()).map(|(_, made)| made)
 }
 
 /// Makes and enters `names` below `dir`, which lead to `place`. A link that appears on the way is an error, never a way.
 pub(super) fn make_below(
-    changes: &Changes<'_>,
+    (changes, rules): (&Changes<'_>, &Rules),
     dir: &Arc<OwnedFd>,
     (names, place): (&[OsString], &Path),
     shown: &Path,
@@ -35,12 +35,22 @@ pub(super) fn make_below(
     for (index, name) in names.iter().enumerate() {
         let place = place.ancestors().nth(names.len() - 1 - index).unwrap_or(place);
         changes.gains(at.as_fd(), place).map_err(FsError::of_journal(shown))?;
-        match mkdirat(&at, name, Mode::RWXU | Mode::RWXG | Mode::RWXO) {
-            Ok(()) => made += 1,
+        let misplaced = |misplaced| FsError::of_place(shown, misplaced);
+        let may = || rules.may_change(&at, name).map(drop).map_err(misplaced);
+        let make = || match mkdirat(&at, name, Mode::RWXU | Mode::RWXG | Mode::RWXO) {
+            Ok(()) => Ok(true),
             // Somebody else made it: all the same, if it is a directory.
-            Err(Errno::EXIST) => {}
-            Err(errno) => return Err(FsError::of(shown, "make the directories of", errno)),
-        }
+            Err(Errno::EXIST) => Ok(false),
+            Err(errno) => Err(FsError::of(shown, "make the directories of", errno)),
+        };
+        // What others have put into it meanwhile is theirs.
+        let remove = |is_new: bool| {
+            if is_new {
+                let _ = unlinkat(&at, name, AtFlags::REMOVEDIR);
+            }
+            Ok(())
+        };
+        made += usize::from(give(may, make, remove)?);
         let next = openat(&at, name, ENTER, Mode::empty());
         at = Arc::new(next.map_err(|errno| FsError::of(shown, "enter the directories of", errno))?);
     }

@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use crate::budget::Exhausted;
 use crate::journal::JournalError;
 use crate::limits::{MAX_GITIGNORE_BYTES, MAX_GITIGNORE_RULES};
-use crate::policy::{Cause, Kind, Quoted, way_past};
+use crate::policy::{Cause, Kind, Misplaced, Quoted, way_past};
 
 /// Why a file operation failed. Unless a variant says otherwise, nothing was changed.
 #[derive(Debug, thiserror::Error)]
@@ -282,6 +282,15 @@ impl FsError {
             Errno::ACCESS | Errno::PERM => Self::AccessDenied { path, doing },
             Errno::NOSPC | Errno::DQUOT => Self::NoSpace { path, doing, source: errno.into() },
             errno => Self::Io { path, doing, source: errno.into() },
+        }
+    }
+
+    /// Returns the error for a name that is refused in the current place of its directory.
+    pub(super) fn of_place(path: &Path, misplaced: Misplaced) -> Self {
+        match misplaced {
+            Misplaced::Protected { protected, why } => Self::Protected { path: path.into(), protected, why },
+            Misplaced::Elsewhere => Self::Changed { path: path.into() },
+            Misplaced::Unknown(errno) => Self::of(path, "find the place of", errno),
         }
     }
 

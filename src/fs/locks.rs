@@ -84,7 +84,7 @@ impl Locks {
 /// Locks on directories that other servers see (flock(2)), each on an open file description of its own, so that threads exclude
 /// each other as well. Held from the last look at a name to its rename: whatever takes long is done before.
 ///
-/// Take it before the era of the rules is held, never while holding another one.
+/// Never take one while holding another one.
 #[derive(Debug)]
 #[must_use = "the locks are held as long as this lives"]
 pub struct DirLocks(#[expect(dead_code, reason = "held, not read")] Vec<OwnedFd>);

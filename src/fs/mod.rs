@@ -21,6 +21,7 @@ mod closer;
 mod commit;
 mod descent;
 mod gitignore;
+mod giving;
 mod listing;
 mod sweep;
 mod temp;

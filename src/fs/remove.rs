@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use crate::cancel::CancelToken;
 use crate::journal::Changes;
 use crate::limits::{MAX_WALK_DEPTH, REMOVE_RETRIES};
-use crate::policy::{Checked, Entry, Kind};
+use crate::policy::{Checked, Entry, Kind, Misplaced};
 
 use super::descent::{Descent, Step};
 use super::dir::{LIST, is_hidden};
@@ -39,6 +39,8 @@ pub fn remove(
     // While a server gives a name back, a delete would take the wrong file.
     let locked = DirLocks::if_readable(entry.dir(), entry.shown())?;
     changes.loses(entry.dir().as_fd(), entry.place()).map_err(FsError::of_journal(entry.shown()))?;
+    let may = entry.rules().may_change(entry.dir(), entry.name());
+    may.map_err(|misplaced| FsError::of_place(entry.shown(), misplaced))?;
     match unlinkat(entry.dir(), entry.name(), AtFlags::empty()) {
         Ok(()) => return Ok(Removed { files: 1, directories: 0 }),
         // Linux says EISDIR; POSIX allows EPERM too (unlink(2)).
@@ -59,7 +61,6 @@ pub fn remove(
         entry,
         cancel,
         below: PathBuf::new(),
-        guarded: entry.rules().protected_below(entry.place()).next().is_some(),
         removed: Removed { files: 0, directories: 0 },
         retries: 0,
     };
@@ -76,8 +77,6 @@ struct Removal<'a> {
     cancel: &'a CancelToken,
     /// The current directory as seen from the entry.
     below: PathBuf,
-    /// Whether some protected path would lie below.
-    guarded: bool,
     removed: Removed,
     retries: usize,
 }
@@ -135,8 +134,9 @@ impl Removal<'_> {
                 };
             }
         };
-        self.guard(&name)?;
-        self.loses(descent.dir().map_err(|errno| self.failed(errno))?, &name)?;
+        let dir = descent.dir().map_err(|errno| self.failed(errno))?;
+        self.loses(dir, &name)?;
+        self.guard(dir, &name)?;
         if kind != Kind::Directory {
             let dir = descent.dir().map_err(|errno| self.failed(errno))?;
             match unlinkat(dir, &name, AtFlags::empty()) {
@@ -179,16 +179,18 @@ impl Removal<'_> {
         self.changes.loses(dir.as_fd(), &place).map_err(FsError::of_journal(&self.shown()))
     }
 
-    /// A protected path that came into being since the policy looked.
-    fn guard(&self, name: &OsStr) -> Result<(), FsError> {
-        if !self.guarded || name.as_bytes().is_empty() {
-            return Ok(());
-        }
-        let place = self.entry.place().join(&self.below).join(name);
-        match self.entry.rules().protecting(&place) {
-            Some(protected) => Err(self.protected(protected.into())),
-            None => Ok(()),
-        }
+    /// Refuses a path that is protected or elsewhere by now.
+    fn guard(&self, dir: &OwnedFd, name: &OsStr) -> Result<(), FsError> {
+        let (entry, rules) = (self.entry, self.entry.rules());
+        let may = match rules.may_change(dir, name) {
+            // Deeper than the kernel can say: it lies below what it can.
+            Err(Misplaced::Unknown(Errno::NAMETOOLONG)) => {
+                let top = rules.may_change(entry.dir(), entry.name());
+                top.and_then(|top| rules.may_change_at(&top.join(&self.below).join(name)))
+            }
+            may => may.map(drop),
+        };
+        may.map_err(|misplaced| FsError::of_place(entry.shown(), misplaced))
     }
 
     /// Whether a directory that is not empty although everything in it was removed may be emptied once more.

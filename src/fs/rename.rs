@@ -1,7 +1,8 @@
 //! Moves an entry to a name that is free.
 
+use std::cell::Cell;
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use rustix::fs::{
@@ -11,7 +12,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use crate::journal::Changes;
-use crate::policy::{Cause, Checked, Entry, Kind, Write, exists_below};
+use crate::policy::{Cause, Checked, Entry, Kind, Write};
 
 use super::attributes;
 use super::dir::open_file;
@@ -39,34 +40,27 @@ pub fn move_no_clobber(
     }
     // What is moved is what the last server to change it has put there.
     let locked = DirLocks::if_readable(source.dir(), source.shown())?;
-    let raced = || FsError::Changed { path: destination.shown().into() };
-    let (mut above, mut held) = (None, None);
-    if destination.rules().protected_below(destination.place()).next().is_some() {
-        above = Some(destination.rules().hold_all(destination.era()).ok_or_else(raced)?);
-    } else {
-        held = Some(destination.hold().ok_or_else(raced)?);
-    }
-    keeps_protected_away(source, kind, destination)?;
+    let rules = destination.rules();
     let parents = (destination.parents(), destination.place().parent().unwrap_or(destination.place()));
-    let (dir, _) = make_below(changes, destination.dir(), parents, destination.shown())?;
+    refuse_way(source.place(), destination.place(), destination, kind)?;
+    let (dir, _) = make_below((changes, rules), destination.dir(), parents, destination.shown())?;
+    let arrival = Arrival { source, kind, dir: &dir, destination };
     let spots = ((source.dir().as_fd(), source.place()), (dir.as_fd(), destination.place()));
     changes.renames(spots.0, spots.1).map_err(FsError::of_journal(source.shown()))?;
-    let renamed = renameat_with(source.dir(), source.name(), &dir, destination.name(), RenameFlags::NOREPLACE);
-    if let (Ok(()), Some(era)) = (renamed, above.as_deref_mut()) {
-        *era += 1;
-    }
-    // A copy takes as long as the file is large, and holds off others only for its last step.
-    drop((above, held));
-    match renamed {
+    let rename = || renameat_with(source.dir(), source.name(), &dir, destination.name(), RenameFlags::NOREPLACE);
+    let move_back = || {
+        renameat_with(&dir, destination.name(), source.dir(), source.name(), RenameFlags::NOREPLACE)
+            .map_err(|errno| FsError::of(destination.shown(), "move back", errno))
+    };
+    match arrival.give(rename, move_back)? {
         Ok(()) => Ok(()),
         Err(Errno::XDEV) => {
+            // A copy takes as long as the file is large, and holds off others only for its last step.
             drop(locked);
-            copy_and_remove(changes, source, kind, &dir, destination)
+            copy_and_remove(changes, &arrival)
         }
-        Err(Errno::NOSYS) => link_and_remove(changes, locked, source, kind, &dir, destination),
-        Err(Errno::INVAL) if kind != Kind::Directory => {
-            link_and_remove(changes, locked, source, kind, &dir, destination)
-        }
+        Err(Errno::NOSYS) => link_and_remove(changes, locked, &arrival),
+        Err(Errno::INVAL) if kind != Kind::Directory => link_and_remove(changes, locked, &arrival),
         // Below itself (rename(2)); a filesystem that cannot promise not to overwrite says the same, and is not asked again.
         Err(Errno::INVAL) => Err(FsError::IntoItself { path: source.shown().into() }),
         Err(Errno::EXIST) => Err(FsError::AlreadyExists { path: destination.shown().into() }),
@@ -74,71 +68,94 @@ pub fn move_no_clobber(
     }
 }
 
-/// Refuses a move by which a protected path would come into being: only a directory that holds nothing of that name may
-/// stand above one.
-fn keeps_protected_away(source: &Checked<Entry>, kind: Kind, destination: &Checked<Write>) -> Result<(), FsError> {
-    let (rules, place) = (destination.rules(), destination.place());
-    let failed = |protected: PathBuf| {
-        let why = rules.cause(&protected);
-        Err(FsError::Protected { path: destination.shown().into(), protected, why })
+/// What is moved, and the directory that it comes to.
+struct Arrival<'a> {
+    source: &'a Checked<Entry>,
+    kind: Kind,
+    dir: &'a Arc<OwnedFd>,
+    destination: &'a Checked<Write>,
+}
+
+impl Arrival<'_> {
+    /// Takes a new name back, of which there is another.
+    fn remove(&self) -> Result<(), FsError> {
+        unlinkat(self.dir, self.destination.name(), AtFlags::empty())
+            .map_err(|errno| FsError::of(self.destination.shown(), "take back", errno))
+    }
+
+    /// Gives the new name, if no protected path comes into being by it: only a directory that holds nothing of that name may stand above
+    /// one. It is looked into before where it is, and after where it has come to; not at all after a failure.
+    fn give(
+        &self,
+        give: impl FnOnce() -> Result<(), Errno>,
+        take_back: impl FnOnce() -> Result<(), FsError>,
+    ) -> Result<Result<(), Errno>, FsError> {
+        let Self { source, kind, dir, destination } = *self;
+        let rules = destination.rules();
+        let misplaced = |misplaced| FsError::of_place(destination.shown(), misplaced);
+        rules.may_change(source.dir(), source.name()).map_err(|why| FsError::of_place(source.shown(), why))?;
+        let given = Cell::new(None);
+        let may = || {
+            let now = match given.get() {
+                None => (source.dir().as_fd(), source.name()),
+                Some(Ok(())) => (dir.as_fd(), destination.name()),
+                // What stands under the name was there before.
+                Some(Err(_)) => return Ok(()),
+            };
+            let place = rules.may_bear(dir, destination.name(), (kind == Kind::Directory).then_some(now));
+            refuse_way(source.place(), &place.map_err(misplaced)?, destination, kind)
+        };
+        let give = || {
+            let done = give();
+            given.set(Some(done));
+            Ok(done)
+        };
+        super::giving::give(may, give, |_| take_back())
+    }
+}
+
+/// Refuses a directory or link that comes to be in a repository, since git writes through links; and one from or to the way to a hidden
+/// path: what is open in it would get another name, or the next directory of this name would be another one.
+fn refuse_way(from: &Path, to: &Path, destination: &Checked<Write>, kind: Kind) -> Result<(), FsError> {
+    let rules = destination.rules();
+    let refuse = |protected: &Path, why| {
+        Err(FsError::Protected { path: destination.shown().into(), protected: protected.into(), why })
     };
-    for (protected, rest) in rules.protected_below(place) {
-        if kind != Kind::Directory || exists_below(source.dir(), source.name(), &rest) {
-            return failed(protected.into_owned());
-        }
+    if !matches!(kind, Kind::Directory | Kind::Symlink) {
+        return Ok(());
     }
-    // Repositories of submodules and work trees lie there, so any directory could become one. Git writes through links.
-    let is_refused = kind == Kind::Directory && rules.is_in_repository(place)
-        || matches!(kind, Kind::Directory | Kind::Symlink) && rules.is_git_directory(place);
-    if is_refused {
-        return failed(place.into());
+    if rules.is_git_directory(to) {
+        return refuse(to, rules.cause(to));
     }
-    // What is open in it would get a hidden name, or the next directory of this name would be another one.
-    let way = [source.place(), place].into_iter().find(|place| rules.is_on_the_way(place));
-    if let Some(way) = way.filter(|_| matches!(kind, Kind::Directory | Kind::Symlink)) {
-        return Err(FsError::Protected { path: destination.shown().into(), protected: way.into(), why: Cause::Hidden });
-    }
-    Ok(())
+    let way = [from, to].into_iter().find(|place| rules.is_on_the_way(place));
+    way.map_or(Ok(()), |way| refuse(way, Cause::Hidden))
 }
 
 /// Where `RENAME_NOREPLACE` is unknown: a second name never overwrites either.
-fn link_and_remove(
-    changes: &Changes<'_>,
-    locked: Option<DirLocks>,
-    source: &Checked<Entry>,
-    kind: Kind,
-    dir: &Arc<OwnedFd>,
-    destination: &Checked<Write>,
-) -> Result<(), FsError> {
-    let held = destination.hold().ok_or_else(|| FsError::Changed { path: destination.shown().into() })?;
-    let linked = linkat(source.dir(), source.name(), dir, destination.name(), AtFlags::empty());
-    drop(held);
-    match linked {
+fn link_and_remove(changes: &Changes<'_>, locked: Option<DirLocks>, arrival: &Arrival<'_>) -> Result<(), FsError> {
+    let Arrival { source, dir, destination, .. } = *arrival;
+    let link = || linkat(source.dir(), source.name(), dir, destination.name(), AtFlags::empty());
+    match arrival.give(link, || arrival.remove())? {
         Ok(()) => remove_source(changes, source),
         Err(Errno::EXIST) => Err(FsError::AlreadyExists { path: destination.shown().into() }),
         Err(_) => {
             drop(locked);
-            copy_and_remove(changes, source, kind, dir, destination)
+            copy_and_remove(changes, arrival)
         }
     }
 }
 
-fn copy_and_remove(
-    changes: &Changes<'_>,
-    source: &Checked<Entry>,
-    kind: Kind,
-    dir: &Arc<OwnedFd>,
-    destination: &Checked<Write>,
-) -> Result<(), FsError> {
+fn copy_and_remove(changes: &Changes<'_>, arrival: &Arrival<'_>) -> Result<(), FsError> {
+    let Arrival { source, kind, dir, destination } = *arrival;
     match kind {
-        Kind::File => copy_file_and_remove(changes, source, dir, destination),
+        Kind::File => copy_file_and_remove(changes, arrival),
         Kind::Symlink => {
             let _locked = DirLocks::if_readable(source.dir(), source.shown())?;
             let target = readlinkat(source.dir(), source.name(), Vec::new())
                 .map_err(|errno| FsError::of(source.shown(), "move", errno))?;
-            let _held = destination.hold().ok_or_else(|| FsError::Changed { path: destination.shown().into() })?;
-            symlinkat(target, dir, destination.name())
-                .map_err(|errno| FsError::of(destination.shown(), "move something to", errno))?;
+            let link = || symlinkat(&target, dir, destination.name());
+            let linked = arrival.give(link, || arrival.remove())?;
+            linked.map_err(|errno| FsError::of(destination.shown(), "move something to", errno))?;
             remove_source(changes, source)
         }
         kind => {
@@ -148,12 +165,8 @@ fn copy_and_remove(
     }
 }
 
-fn copy_file_and_remove(
-    changes: &Changes<'_>,
-    source: &Checked<Entry>,
-    dir: &Arc<OwnedFd>,
-    destination: &Checked<Write>,
-) -> Result<(), FsError> {
+fn copy_file_and_remove(changes: &Changes<'_>, arrival: &Arrival<'_>) -> Result<(), FsError> {
+    let Arrival { source, dir, destination, .. } = *arrival;
     let failed = |errno| FsError::of(source.shown(), "move", errno);
     let shown = destination.shown();
     let old = open_file(source.dir(), source.name()).map_err(failed)?.handle;
@@ -174,15 +187,18 @@ fn copy_file_and_remove(
     if !copied.is(&there) {
         return Err(FsError::Changed { path: source.shown().into() });
     }
-    let _held = destination.hold().ok_or_else(|| FsError::Changed { path: shown.into() })?;
-    match renameat_with(dir, temp.name(), dir, destination.name(), RenameFlags::NOREPLACE) {
-        Ok(()) => temp.disarm(),
+    let mut is_renamed = true;
+    let name = || match renameat_with(dir, temp.name(), dir, destination.name(), RenameFlags::NOREPLACE) {
+        // The second name stays when the temporary one goes.
         Err(Errno::INVAL | Errno::NOSYS) => {
-            // The second name stays when the temporary one goes.
+            is_renamed = false;
             linkat(dir, temp.name(), dir, destination.name(), AtFlags::empty())
-                .map_err(|errno| FsError::of(shown, "move something to", errno))?;
         }
-        Err(errno) => return Err(FsError::of(shown, "move something to", errno)),
+        renamed => renamed,
+    };
+    arrival.give(name, || arrival.remove())?.map_err(|errno| FsError::of(shown, "move something to", errno))?;
+    if is_renamed {
+        temp.disarm();
     }
     remove_source(changes, source)
 }

@@ -3,6 +3,7 @@
 
 mod changing;
 mod hidden;
+mod moved;
 mod moving;
 mod others;
 mod race;

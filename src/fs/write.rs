@@ -156,11 +156,10 @@ impl<'w> CallWriter<'w> {
         new: Privacy,
     ) -> Result<Prepared<'w>, FsError> {
         let shown = target.shown();
-        let (dir, _) = {
-            let _held = target.hold().ok_or_else(|| FsError::Changed { path: shown.into() })?;
-            let above = (target.parents(), target.place().parent().unwrap_or(target.place()));
-            make_below(self.changes, target.dir(), above, shown)?
-        };
+        let above = (target.parents(), target.place().parent().unwrap_or(target.place()));
+        let (dir, _) = make_below((self.changes, target.rules()), target.dir(), above, shown)?;
+        // What cannot be given its name is not prepared either.
+        target.rules().may_bear(&dir, target.name(), None).map_err(|misplaced| FsError::of_place(shown, misplaced))?;
         let old = match open_original(&dir, target) {
             Ok(old) => Some(old),
             Err(FsError::NotFound { .. }) => None,
@@ -190,7 +189,6 @@ impl<'w> CallWriter<'w> {
             expected,
             shown: shown.into(),
             rules: Arc::clone(target.rules()),
-            era: target.era(),
         })
     }
 }

@@ -124,11 +124,8 @@ impl Journal {
             return Settled { outside: all, ..Settled::none() };
         }
         let paths: Vec<Place> = by.into_iter().collect();
-        let undone = self.store.undo(
-            &[number],
-            PUTS_BACK,
-            Options { paths: &paths, memory: Memory::Overdrawn, ..Options::default() },
-        );
+        let options = Options { paths: &paths, freezes: true, memory: Memory::Overdrawn, ..Options::default() };
+        let undone = self.store.undo(&[number], PUTS_BACK, options);
         let failed = match undone {
             Ok(undone) => match undone.conflicts.first() {
                 None => return Settled { put_back: all, ..Settled::none() },

@@ -59,6 +59,8 @@ pub enum JournalError {
     Running { number: u64 },
     #[error("{}: is not where the directory is now; look it up again", path.display())]
     Moved { path: PathBuf },
+    #[error("{}: nothing was undone: `{}` is protected, and no undo by an agent changes that", path.display(), protected.display())]
+    Protected { path: PathBuf, protected: PathBuf },
     /// The change was not made, since it would be one of what runs outside.
     #[error("it would change what runs outside the walls: {}", list(changed))]
     Frozen { changed: Vec<Outside> },

@@ -18,6 +18,8 @@ use serde::{Deserialize, Serialize};
 
 use super::bytes::Bytes;
 
+/// Set-user-ID and set-group-ID bits of a mode.
+pub(super) const SET_ID: u32 = 0o6000;
 const NANOSECONDS: i64 = 1_000_000_000;
 /// Largest list of names, and largest value (xattr(7)).
 const ATTRIBUTE_BYTES: usize = 64 * 1024;

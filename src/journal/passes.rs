@@ -21,7 +21,7 @@ use super::error::JournalError;
 use super::log::Content;
 use super::object::{self, Id, Stat, open_dir, stat_of, with_access};
 use super::recorder::{At, Recorder, Writing};
-use super::store::Store;
+use super::store::{Changer, Misplaced, Store};
 use super::survey::Survey;
 use crate::limits::JOURNAL_DEPTH;
 
@@ -29,6 +29,7 @@ use crate::limits::JOURNAL_DEPTH;
 pub(super) struct Undo<'a> {
     pub(super) store: &'a Store,
     pub(super) goes_on: &'a dyn Fn() -> bool,
+    pub(super) changer: Option<&'a dyn Changer>,
     pub(super) entry: &'a Entry,
     pub(super) survey: &'a Survey,
     pub(super) selected: &'a Selected,
@@ -271,12 +272,38 @@ impl Undo<'_> {
         self.restore_metadata(at, &as_it_is, mtime)
     }
 
+    /// Fails if the changer refuses a step in the current place of the directory.
+    fn may(&self, at: At<'_>, ask: impl FnOnce(&dyn Changer) -> Result<(), Misplaced>) -> Result<(), JournalError> {
+        self.changer.map_or(Ok(()), ask).map_err(|misplaced| {
+            let path = self.recorder.shown(at).into();
+            match misplaced {
+                Misplaced::Protected(protected) => JournalError::Protected { path, protected },
+                Misplaced::Elsewhere => JournalError::Moved { path },
+                Misplaced::Unknown(errno) => self.failed(at, "finding its place")(errno),
+            }
+        })
+    }
+
+    fn may_change(&self, at: At<'_>) -> Result<(), JournalError> {
+        self.may(at, |changer| changer.may_change(at.dir, at.name))
+    }
+
+    /// Fails if the object at `from` may not have a name.
+    pub(super) fn may_put(&self, at: At<'_>, from: (BorrowedFd<'_>, &OsStr), is_dir: bool) -> Result<(), JournalError> {
+        self.may(at, |changer| changer.may_bear(at.dir, at.name, is_dir.then_some(from)))
+    }
+
     /// Takes an object away into the store.
     fn take(&mut self, at: At<'_>, stat: &Stat) -> Result<(), JournalError> {
+        self.may_change(at)?;
         if stat.links > 1 && !stat.is_dir() && !self.wanted.contains(&stat.id) {
             // By its other names it stays, as it was.
             self.restore_file(at, stat.id)?;
         }
+        self.take_as_it_is(at, stat)
+    }
+
+    fn take_as_it_is(&mut self, at: At<'_>, stat: &Stat) -> Result<(), JournalError> {
         if self.is_apart(at) {
             return self.take_apart(at, stat);
         }
@@ -320,8 +347,20 @@ impl Undo<'_> {
         Ok(())
     }
 
-    /// Lets an object stand under a name again.
+    /// Gives an object its name again. Takes it away if the directory was moved meanwhile to where the name is refused.
     fn put(&mut self, at: At<'_>, id: Id) -> Result<(), JournalError> {
+        self.give(at, id)?;
+        let Some(stat) = object::stat(at.dir, at.name).map_err(self.failed(at, "looking at it"))? else {
+            return Ok(());
+        };
+        let may = self.may_put(at, (at.dir, at.name), stat.is_dir());
+        if may.is_err() {
+            self.take_as_it_is(at, &stat)?;
+        }
+        may
+    }
+
+    fn give(&mut self, at: At<'_>, id: Id) -> Result<(), JournalError> {
         let entry = self.entry;
         let Some(old) = entry.olds.get(&id) else { return Err(self.failed(at, "putting it back")(Errno::NOENT)) };
         if self.put_staged(at, id)? {
@@ -336,6 +375,7 @@ impl Undo<'_> {
             }
         }
         if old.stat.is_dir() {
+            self.may_put(at, (at.dir, at.name), true)?;
             self.recorder.puts(at, None)?;
             let made = with_access(at.dir, || mkdirat(at.dir, at.name, Mode::RWXU));
             made.map_err(self.failed(at, "making the directory again"))?;
@@ -358,6 +398,7 @@ impl Undo<'_> {
         if found.is_dir() != old.stat.is_dir() || !source.is_copy && self.same.first(found.id) != old.stat.id {
             return Ok(false);
         }
+        self.may_put(at, (dir, name), found.is_dir())?;
         self.recorder.puts(at, Some(&found).filter(|_| !source.is_copy))?;
         let failed = || self.failed(at, "putting it back");
         if found.is_dir() {
@@ -421,8 +462,13 @@ impl Undo<'_> {
                 Some(copy)
             }
         };
+        self.may_change(at)?;
         self.recorder.content(at, Writing::Anywhere)?;
         let failed = || self.failed(at, "restoring its content");
+        if now.mode & object::SET_ID != 0 {
+            // What was logged does not run as somebody else.
+            object::set_mode(&handle, now.mode & !object::SET_ID).map_err(failed())?;
+        }
         let to = match object::reopen(&handle, OFlags::WRONLY) {
             Err(Errno::ACCESS) => {
                 // Its own mode comes back with the rest.
@@ -442,7 +488,8 @@ impl Undo<'_> {
         let failed = || self.failed(at, "restoring its metadata");
         let Some(handle) = object::handle(at.dir, at.name).map_err(failed())? else { return Ok(()) };
         let now = stat_of(&handle).map_err(failed())?;
-        let was = Stat { mtime, ..old.stat };
+        // No set-ID bit comes out of a log: one that is there may stay.
+        let was = Stat { mtime, mode: old.stat.mode & (now.mode | !object::SET_ID), ..old.stat };
         let attributes = match &old.attributes {
             Some(were) => object::attributes(&handle).map_err(failed())?.is_some_and(|now| now != *were),
             None => false,
@@ -450,6 +497,7 @@ impl Undo<'_> {
         if now.rights() == was.rights() && now.mtime == mtime && !attributes {
             return Ok(());
         }
+        self.may_change(at)?;
         self.recorder.metadata(at)?;
         object::restore(handle.as_fd(), &was, old.attributes.as_ref())
             .map_err(self.failed(at, "restoring its metadata"))

@@ -37,6 +37,9 @@ use crate::sinks::Sink;
 /// Of a number in `lock`, where the last that was given stands, then the last that is gone.
 pub(super) const NUMBER_DIGITS: usize = 20;
 
+/// Name of directories with stores beside a tree, without the user's number at the end. Hidden from agents.
+pub const STORES: &str = ".replay-undo-";
+
 /// An entry as its log has it.
 pub(super) struct Logged {
     /// The parts before the last one.
@@ -62,6 +65,8 @@ pub struct Store {
     pub(super) readings: Readings,
     /// If somebody knows them.
     pub hooks: Option<Arc<dyn ConfiguredHooks>>,
+    /// Judge of each step of an undo; `None` for people, who may undo everything.
+    pub changer: Option<Arc<dyn Changer>>,
     /// What runs outside and got one more name: where that is.
     pub(super) linked: Mutex<HashMap<Id, (Place, &'static Sink)>>,
 }
@@ -71,13 +76,52 @@ pub trait ConfiguredHooks: std::fmt::Debug + Send + Sync {
     fn directories(&self) -> &[PathBuf];
 }
 
+/// Judge of changes for an agent, by the current place of an open directory.
+pub trait Changer: std::fmt::Debug + Send + Sync {
+    /// Fails if a name in it may not be made, changed or removed. The empty name means the directory itself.
+    fn may_change(&self, dir: BorrowedFd<'_>, name: &OsStr) -> Result<(), Misplaced>;
+
+    /// Fails if an object may not have a name in it. `thing` says how to look into the object, if that is a directory.
+    fn may_bear(
+        &self,
+        dir: BorrowedFd<'_>,
+        name: &OsStr,
+        thing: Option<(BorrowedFd<'_>, &OsStr)>,
+    ) -> Result<(), Misplaced>;
+}
+
+/// Reason for a refusal.
+#[derive(Debug)]
+pub enum Misplaced {
+    /// The protected path.
+    Protected(PathBuf),
+    /// The place is read-only, hidden or outside.
+    Elsewhere,
+    /// The kernel does not tell the place.
+    Unknown(Errno),
+}
+
 impl Store {
     /// Opens the store under a name of a directory, and makes it where there is none. It lies best on the filesystem of the roots, where
     /// links can be made, and outside of what may be written to.
     pub fn open(dir: BorrowedFd<'_>, name: &OsStr, shown: &Path, roots: Arc<[Root]>) -> Result<Self, JournalError> {
+        Self::opened((dir, name), shown, roots, true)
+    }
+
+    /// Opens a store read-only.
+    pub fn look(dir: BorrowedFd<'_>, name: &OsStr, shown: &Path, roots: Arc<[Root]>) -> Result<Self, JournalError> {
+        Self::opened((dir, name), shown, roots, false)
+    }
+
+    fn opened(
+        (dir, name): (BorrowedFd<'_>, &OsStr),
+        shown: &Path,
+        roots: Arc<[Root]>,
+        makes: bool,
+    ) -> Result<Self, JournalError> {
         let failed = |what: &str| JournalError::io(format!("{}: {what}", shown.display()));
         let make = |dir: BorrowedFd<'_>, name: &OsStr| {
-            match mkdirat(dir, name, Mode::RWXU) {
+            match if makes { mkdirat(dir, name, Mode::RWXU) } else { Ok(()) } {
                 Err(Errno::EXIST) => {}
                 made => made.map_err(failed("making the store"))?,
             }
@@ -114,6 +158,7 @@ impl Store {
             account: None,
             readings: Readings::default(),
             hooks: None,
+            changer: None,
             linked: Mutex::default(),
         })
     }

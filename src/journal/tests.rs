@@ -8,6 +8,7 @@ mod logs;
 mod memory;
 mod parts;
 mod picture;
+mod places;
 mod program;
 mod property;
 mod strangers;

@@ -30,6 +30,8 @@ pub struct Options<'a> {
     pub dry_run: bool,
     /// In spite of conflicts. What others have made is taken away, and kept in the entry of the undo. For people only.
     pub force: bool,
+    /// Does not ask the changer: the operator keeps these paths as they are (--freeze-sinks).
+    pub freezes: bool,
     /// Asked all the time, whether it is still wanted. What is not is taken back.
     pub wanted: Option<&'a dyn Fn() -> bool>,
     /// Memory that it reads with.
@@ -126,6 +128,7 @@ impl Store {
         let mut undo = Undo {
             store: self,
             goes_on: &goes_on,
+            changer: self.changer.as_deref().filter(|_| !options.freezes),
             wanted: elsewhere(&entry, &survey, &selected),
             later: kept_by_undos(&later, first),
             entry: &entry,
@@ -156,7 +159,8 @@ impl Store {
         })?;
         if let Some(error) = failed {
             if takes_back {
-                let options = Options { force: true, wanted: options.wanted, ..Options::default() };
+                let options =
+                    Options { force: true, wanted: options.wanted, freezes: options.freezes, ..Options::default() };
                 let back = self.undo_locked(lock, &[number], title, options, false);
                 return Err(match back {
                     Ok(_) => error,

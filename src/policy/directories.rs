@@ -9,6 +9,7 @@ use super::repositories::Repositories;
 use super::root::Root;
 use super::rules::{Cause, Hidden, Rules};
 use crate::hide::Hide;
+use crate::journal::Changer;
 
 /// The allowed directories, open, and the rules over them.
 #[derive(Debug)]
@@ -82,6 +83,11 @@ impl Policy {
     /// Why each of them is protected.
     pub fn causes(&self) -> impl Iterator<Item = (&Path, Cause)> {
         self.rules.protected.iter().filter(|p| !self.rules.conceals(&p.path)).map(|p| (p.path.as_path(), p.why))
+    }
+
+    /// Returns the judge of each step of an undo. Nothing more can be hidden then.
+    pub fn changer(&self) -> Arc<dyn Changer> {
+        Arc::<Rules>::clone(&self.rules)
     }
 
     /// The git repositories below the read-write directories.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, RwLockWriteGuard};
+use std::sync::Arc;
 
 use rustix::io::Errno;
 
@@ -12,9 +12,6 @@ use super::rules::below;
 use super::spelling::Spelling;
 use super::{Checked, Entry, Kind, Policy, PolicyError, Touch, Write, exists_below, noted, split, touches};
 use crate::limits::MAX_RESOLVE_STEPS;
-
-/// See [`Policy::still`].
-pub(crate) struct Still<'a>(#[expect(dead_code, reason = "held, not read")] RwLockWriteGuard<'a, u64>);
 
 impl Policy {
     /// A directory entry itself, for deleting it or moving it away: a link in the last part is not followed.
@@ -67,7 +64,6 @@ impl Policy {
     }
 
     fn find_destination(&self, requested: &Path, real: &mut Option<PathBuf>) -> Result<Checked<Write>, PolicyError> {
-        let era = self.rules.era();
         let spelling = self.spell(requested)?;
         let mut wants_dir = false;
         let (dir, parents, name, place) = if let Some(entry) = self.direct_entry(&spelling)? {
@@ -84,12 +80,12 @@ impl Policy {
         self.may_change(requested, &place)?;
         touches::keep(real, &place);
         let rules = Arc::clone(&self.rules);
-        Ok(Checked::new(spelling.into_path(), Write { dir, parents, name, place, wants_dir, rules, era }))
+        Ok(Checked::new(spelling.into_path(), Write { dir, parents, name, place, wants_dir, rules }))
     }
 
-    /// Whether something may come to stand at a true place again, by an undo that `_still` holds still. `now` is where it is at present,
-    /// if it is not gone: a directory must not hold there what would be protected at the place.
-    pub(crate) fn may_return(&self, place: &Path, now: Option<&Path>, _still: &Still<'_>) -> Result<(), PolicyError> {
+    /// Fails if an object may not come to a true place again. This is for a plan: each step asks [`Rules::may_bear`] when it is done. `now`
+    /// is the current place of an object that still exists: a directory must not hold what would be protected at the new place.
+    pub(crate) fn may_return(&self, place: &Path, now: Option<&Path>) -> Result<(), PolicyError> {
         self.may_change(place, place)?;
         let Some(now) = now else { return Ok(()) };
         let is_there = |(_, rest): &(Cow<'_, Path>, PathBuf)| self.is_there(now.join(rest));
@@ -98,14 +94,6 @@ impl Policy {
             None if self.rules.is_in_repository(place) => Err(self.protected_by(place, place)),
             None => Ok(()),
         }
-    }
-
-    /// Nothing is made below a directory that was looked up before, until the result is dropped, and then only where that is looked up
-    /// again: for who may move directories.
-    pub(crate) fn still(&self) -> Still<'_> {
-        let mut era = self.rules.still();
-        *era += 1;
-        Still(era)
     }
 
     /// A walk that ends at a directory entry: a path with a slash at the end names the directory it leads to.

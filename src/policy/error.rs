@@ -280,6 +280,12 @@ pub enum StartError {
     /// A pattern of what is to be hidden, or what it would hide.
     #[error("--hide: {reason}")]
     Pattern { reason: String },
+    /// A path that is to be hidden too late.
+    #[error("{} can no longer be hidden: the rules over the allowed directories are in use; restart the server", Quoted(.path))]
+    InUse {
+        /// The path that would have been hidden.
+        path: PathBuf,
+    },
     /// A relative path; whoever reads the command line makes it absolute.
     #[error("{} is not absolute", Quoted(.path))]
     NotAbsolute {

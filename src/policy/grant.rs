@@ -154,7 +154,7 @@ impl Policy {
             let Pin { typed, path, handle, id, .. } = pins.pin(grant)?;
             let index = roots.iter().position(|root| root.path == *path).unwrap_or(roots.len());
             if index == roots.len() {
-                rules.roots.push(RootRule { path: path.clone(), id: *id, writable });
+                rules.roots.push(RootRule { path: path.clone(), id: *id, writable, handle: Some(Arc::clone(handle)) });
                 rules.names.push(Name { path: path.clone(), root: index });
                 roots.push(Root { path: path.clone(), writable, handle: Arc::clone(handle) });
             }
@@ -205,15 +205,16 @@ impl Policy {
         let failed = |reason| StartError::Pattern { reason };
         let mut hide = Hide::new(patterns, roots, globs_of).map_err(failed)?;
         hide.survey(self.roots.iter().map(|root| (&*root.path, root.handle.as_fd()))).map_err(failed)?;
-        if let Some(rules) = Arc::get_mut(&mut self.rules) {
-            rules.hide = Some(hide);
-        }
+        let in_use = || failed("it comes too late: the rules over the allowed directories are in use".to_owned());
+        Arc::get_mut(&mut self.rules).ok_or_else(in_use)?.hide = Some(hide);
         Ok(())
     }
 
-    /// Keeps more from everybody. To be called before anybody uses what was opened.
+    /// Hides more paths. Fails once somebody uses the rules, such as [`Policy::changer`].
     pub fn hide(&mut self, hidden: &[Hidden]) -> Result<(), StartError> {
-        let Some(rules) = Arc::get_mut(&mut self.rules) else { return Ok(()) };
+        let Some(rules) = Arc::get_mut(&mut self.rules) else {
+            return hidden.first().map_or(Ok(()), |hidden| Err(StartError::InUse { path: hidden.path.clone() }));
+        };
         for path in hidden.iter().map(|hidden| &hidden.path) {
             // As protected as any: nothing is made, moved or removed at their places, or above them.
             rules.protected.push(Protected { path: path.clone(), any_case: false, why: Cause::Hidden });

@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, RwLockReadGuard};
+use std::sync::Arc;
 
 use rustix::fs::Stat;
 
@@ -45,7 +45,6 @@ pub struct Write {
     pub(super) place: PathBuf,
     pub(super) wants_dir: bool,
     pub(super) rules: Arc<Rules>,
-    pub(super) era: u64,
 }
 
 /// A directory that shall exist: the deepest one that does, and the names still to make below it.
@@ -55,7 +54,6 @@ pub struct NewDir {
     pub(super) missing: Vec<OsString>,
     pub(super) place: PathBuf,
     pub(super) rules: Arc<Rules>,
-    pub(super) era: u64,
 }
 
 /// A directory entry itself, for deleting and moving: the handle of its directory and its name.
@@ -155,26 +153,14 @@ impl Checked<Write> {
         self.how.wants_dir
     }
 
-    /// When it was looked up, for [`Rules::hold`].
-    pub(crate) fn era(&self) -> u64 {
-        self.how.era
-    }
-
-    /// See [`Rules::hold`].
-    pub(crate) fn hold(&self) -> Option<RwLockReadGuard<'_, u64>> {
-        let names = self.how.parents.iter().map(OsString::as_os_str).chain([self.name()]);
-        self.how.rules.hold(self.how.era, names)
-    }
-
     pub(crate) fn rules(&self) -> &Arc<Rules> {
         &self.how.rules
     }
 }
 
 impl Checked<NewDir> {
-    /// See [`Rules::hold`].
-    pub(crate) fn hold(&self) -> Option<RwLockReadGuard<'_, u64>> {
-        self.how.rules.hold(self.how.era, self.how.missing.iter().map(OsString::as_os_str))
+    pub(crate) fn rules(&self) -> &Arc<Rules> {
+        &self.how.rules
     }
 
     pub(crate) fn dir(&self) -> &Arc<OwnedFd> {

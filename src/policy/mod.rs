@@ -1,6 +1,6 @@
 //! Decides whether a path may be used, and opens it in the same breath. The only maker of [`Checked`] handles.
 //!
-//! Files: `mounts` knows which filesystems there are; `spelling` and `rules` are functions of text; `defaults` lists what is
+//! Files: `mounts` knows which filesystems there are; `place` asks the kernel where a directory lies; `spelling` and `rules` are functions of text; `defaults` lists what is
 //! protected; `directories` holds the allowed directories and the rules over them; `grant` opens them at start; `repositories` finds what
 //! git obeys, `linked_git` the repository of a worktree or submodule; `resolve` turns a path into a handle; this file and `entries` put them together, one function for each kind
 //! of use.
@@ -15,6 +15,7 @@ mod handle;
 mod kind;
 mod linked_git;
 mod mounts;
+mod place;
 mod repositories;
 mod resolve;
 mod root;
@@ -25,7 +26,7 @@ pub(crate) mod tests;
 mod touches;
 
 use std::ffi::{OsStr, OsString};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -41,6 +42,7 @@ pub use grant::{Access, Grant, Pins, Restrictions};
 pub use handle::{Checked, Entry, Look, NewDir, Read, Write};
 pub use kind::Kind;
 pub use linked_git::{GitDirectory, LinkedRepository};
+pub(crate) use place::Misplaced;
 pub use repositories::{Found, Repositories};
 pub use root::Root;
 pub use rules::{Cause, Hidden};
@@ -193,7 +195,6 @@ impl Policy {
     }
 
     fn find_to_write(&self, requested: &Path, real: &mut Option<PathBuf>) -> Result<Checked<Write>, PolicyError> {
-        let era = self.rules.era();
         let spelling = self.spell(requested)?;
         let direct = self.direct_entry(&spelling)?;
         let direct = direct.filter(|entry| entry.kind != Some(Kind::Symlink));
@@ -217,7 +218,7 @@ impl Policy {
         }
         touches::keep(real, &place);
         let rules = Arc::clone(&self.rules);
-        Ok(Checked::new(spelling.into_path(), Write { dir, parents, name, place, wants_dir: false, rules, era }))
+        Ok(Checked::new(spelling.into_path(), Write { dir, parents, name, place, wants_dir: false, rules }))
     }
 
     /// A directory that shall exist, with its parents. Links are followed while they stay inside.
@@ -226,7 +227,6 @@ impl Policy {
     }
 
     fn find_to_create(&self, requested: &Path, real: &mut Option<PathBuf>) -> Result<Checked<NewDir>, PolicyError> {
-        let era = self.rules.era();
         let spelling = self.spell(requested)?;
         let spot = self.walk(&spelling, Last::Follow).map_err(|halt| self.halted(requested, &spelling, halt))?;
         let place = below(&spot.place, &spot.tail);
@@ -237,7 +237,7 @@ impl Policy {
             return Err(PolicyError::inside(spelling.into_path(), errno));
         }
         let rules = Arc::clone(&self.rules);
-        Ok(Checked::new(spelling.into_path(), NewDir { dir: spot.dir, missing: spot.tail, place, rules, era }))
+        Ok(Checked::new(spelling.into_path(), NewDir { dir: spot.dir, missing: spot.tail, place, rules }))
     }
 
     fn spell(&self, requested: &Path) -> Result<Spelling, PolicyError> {
@@ -385,11 +385,11 @@ fn split(spot: Spot) -> Result<WalkEnd, Errno> {
 }
 
 /// Whether `rest` exists below `dir/name`. A link on the way counts as yes: where it leads may change at any time.
-pub(crate) fn exists_below(dir: &OwnedFd, name: &OsStr, rest: &Path) -> bool {
+pub(crate) fn exists_below(dir: impl AsFd, name: &OsStr, rest: &Path) -> bool {
     let mut at: Option<OwnedFd> = None;
     let mut parts = std::iter::once(name).chain(rest).peekable();
     while let Some(part) = parts.next() {
-        let here = at.as_ref().unwrap_or(dir);
+        let here = at.as_ref().map_or(dir.as_fd(), AsFd::as_fd);
         match statat(here, part, AtFlags::SYMLINK_NOFOLLOW).map(|s| Kind::from(FileType::from_raw_mode(s.st_mode))) {
             Ok(Kind::Directory) => {}
             Ok(Kind::Symlink) => return true,

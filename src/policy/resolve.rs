@@ -75,7 +75,7 @@ impl Policy {
         }
         let (root, start) = self.rules.named(&spelling.clean)?;
         let rest = &spelling.clean[start..];
-        if self.rules.hides_any() && self.rules.hides(&self.roots[root].path().join(OsStr::from_bytes(rest))) {
+        if self.rules.hides(&self.roots[root].path().join(OsStr::from_bytes(rest))) {
             // The walk knows what is hidden by its place as well.
             return None;
         }

@@ -4,22 +4,23 @@
 
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::Arc;
 
 use rustix::fs::{AtFlags, FileType, statat};
 
 use super::defaults::{DOT_GIT, PROTECTED_IN_REPOSITORIES};
 use super::repositories::Repositories;
 use crate::hide::Hide;
+use crate::journal::STORES;
 use crate::mounts;
 
 /// A device and an inode number: which directory it is, whatever its name.
 pub(crate) type Id = (u64, u64);
 
-/// The grants and protected paths, without any handle. Shared by every handle that may change something.
+/// The grants and protected paths. Shared by every handle that may change something.
 #[derive(Debug, Default)]
 pub(crate) struct Rules {
     pub(super) roots: Vec<RootRule>,
@@ -37,9 +38,6 @@ pub(crate) struct Rules {
     pub(super) homes: Vec<(Id, OsString)>,
     /// `st_dev` of the kernel's filesystem of devices, where it is mounted.
     pub(super) devices: Option<u64>,
-    /// How many directories were moved to a place above a protected path. What was opened before such a move may lie
-    /// elsewhere than was checked, so creating takes this for reading and such a move takes it for writing.
-    era: RwLock<u64>,
 }
 
 #[derive(Debug)]
@@ -47,6 +45,7 @@ pub(super) struct RootRule {
     pub(super) path: PathBuf,
     pub(super) id: Id,
     pub(super) writable: bool,
+    pub(super) handle: Option<Arc<OwnedFd>>,
 }
 
 /// A path that stands for an allowed directory: its canonical path, or what the operator typed.
@@ -107,7 +106,7 @@ fn is_dot_git(name: &OsStr) -> bool {
     name.eq_ignore_ascii_case(DOT_GIT)
 }
 
-fn is_of_repository(name: &OsStr) -> bool {
+pub(super) fn is_of_repository(name: &OsStr) -> bool {
     PROTECTED_IN_REPOSITORIES.iter().any(|known| name.eq_ignore_ascii_case(known))
 }
 
@@ -207,11 +206,17 @@ impl Rules {
 
     /// Whether a place is, or lies below, where something hidden is, whatever is there now.
     pub(crate) fn hides(&self, place: &Path) -> bool {
-        self.conceals(place) || self.hide.as_ref().is_some_and(|hide| hide.hides(place))
+        self.conceals(place) || self.is_in_store(place) || self.hide.as_ref().is_some_and(|hide| hide.hides(place))
     }
 
-    pub(super) fn hides_any(&self) -> bool {
-        !self.hidden.is_empty() || self.hide.is_some()
+    /// Whether a place is, or lies in, what has the name of a directory for stores of undo, whoever made that.
+    fn is_in_store(&self, place: &Path) -> bool {
+        let bytes = place.as_os_str().as_bytes();
+        memchr::memmem::find(bytes, STORES.as_bytes()).is_some()
+            && self
+                .over(place)
+                .and_then(|index| place.strip_prefix(&self.roots[index].path).ok())
+                .is_some_and(|below| below.iter().any(|name| name.as_bytes().starts_with(STORES.as_bytes())))
     }
 
     /// The same of what is hidden by its path, from commands by a mount.
@@ -219,10 +224,10 @@ impl Rules {
         self.hidden.iter().any(|hidden| place.starts_with(&hidden.path))
     }
 
-    /// Whether an entry of a directory that is not hidden is so by a pattern; `place` is its own.
+    /// Whether an entry of a directory that is not hidden is so by its name or a pattern; `place` is its own.
     pub(crate) fn hides_entry(&self, name: &[u8], place: impl FnOnce() -> PathBuf) -> bool {
         let by_pattern = |hide: &Hide| hide.names_entry(name) || hide.asks_for_places() && hide.hides(&place());
-        self.hide.as_ref().is_some_and(by_pattern)
+        name.starts_with(STORES.as_bytes()) || self.hide.as_ref().is_some_and(by_pattern)
     }
 
     /// Whether an entry of a directory is a directory with something in it that is hidden by a pattern.
@@ -264,38 +269,6 @@ impl Rules {
         alike.peek().is_some() && dir().is_none_or(|dir| alike.any(|(home, _)| *home == dir))
     }
 
-    /// When a place is looked at; see [`Rules::hold`].
-    pub(super) fn era(&self) -> u64 {
-        *self.era.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Keeps directories from becoming parents of protected paths as long as the guard lives, while `names` are made below
-    /// a directory that was opened in `era`. `None` if one has become such a parent since and a name may now be protected.
-    pub(crate) fn hold<'n>(
-        &self,
-        era: u64,
-        names: impl IntoIterator<Item = &'n OsStr>,
-    ) -> Option<RwLockReadGuard<'_, u64>> {
-        let now = self.era.read().unwrap_or_else(PoisonError::into_inner);
-        let known = |name: &OsStr| {
-            let is_name = |path: &Path| path.iter().any(|part| part.eq_ignore_ascii_case(name));
-            is_of_repository(name) || self.listed().any(|(_, path)| is_name(path))
-        };
-        (*now == era || !names.into_iter().any(known)).then_some(now)
-    }
-
-    /// For moving a directory to a place above a protected path: nothing is made meanwhile. Whoever has moved it counts one
-    /// up. `None` as for [`Rules::hold`].
-    pub(crate) fn hold_all(&self, era: u64) -> Option<RwLockWriteGuard<'_, u64>> {
-        let now = self.era.write().unwrap_or_else(PoisonError::into_inner);
-        (*now == era).then_some(now)
-    }
-
-    /// The same for whatever may be moved by an undo.
-    pub(super) fn still(&self) -> RwLockWriteGuard<'_, u64> {
-        self.era.write().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Whether a directory is one of the allowed ones, by whatever name it was reached.
     pub(crate) fn is_root(&self, id: Id) -> bool {
         self.roots.iter().any(|root| root.id == id)
@@ -326,7 +299,7 @@ mod tests {
     fn rules(roots: &[(&str, bool)]) -> Rules {
         let mut rules = Rules::default();
         for (i, (path, writable)) in roots.iter().enumerate() {
-            rules.roots.push(RootRule { path: path.into(), id: (0, i as u64), writable: *writable });
+            rules.roots.push(RootRule { path: path.into(), id: (0, i as u64), writable: *writable, handle: None });
             rules.names.push(Name { path: path.into(), root: i });
         }
         rules

@@ -34,7 +34,6 @@ use super::denied::{Denied, shown};
 use super::intercept::Interceptor;
 use super::intercept::call::decode as network;
 use super::opens::{Opens, Places};
-use super::raw_string::RawString;
 use super::supervisor_table::SupervisorLine;
 use super::sys::seccomp::{Notification, let_go_on, receive, respond, still_valid};
 use crate::hide::Hide;

@@ -3,7 +3,6 @@
 use std::fmt::{self, Write as _};
 use std::path::Path;
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::services::Commands;
@@ -64,9 +63,8 @@ pub struct Notes {
 }
 
 /// Signal and notes of a program that has ended, for the data.
-#[derive(Debug, Default, JsonSchema, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub struct Remarks {
-    /// Signal that ended it
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signal: Option<i32>,
     #[serde(skip_serializing_if = "Vec::is_empty")]

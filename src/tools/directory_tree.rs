@@ -37,7 +37,7 @@ pub struct Params {
     respect_gitignore: Option<bool>,
 }
 
-/// How a node looks on the wire. Only its schema is used: the JSON is written from a flat list, so that no depth of
+/// How a node looks on the wire, but for `leftOut` and `truncated`, which are told where they are. Only its schema is used: the JSON is written from a flat list, so that no depth of
 /// nesting can exhaust a stack.
 #[derive(JsonSchema)]
 #[schemars(rename = "Node")]
@@ -46,12 +46,6 @@ struct NodeSchema {
     name: String,
     #[schemars(rename = "type")]
     kind: ItemKind,
-    /// How many entries below it are not in the reply
-    #[schemars(rename = "leftOut", skip_serializing_if = "Option::is_none")]
-    left_out: Option<usize>,
-    /// The whole tree was not walked
-    #[schemars(skip_serializing_if = "Option::is_none")]
-    truncated: Option<bool>,
     /// Of directories that were gone into.
     #[schemars(skip_serializing_if = "Vec::is_empty")]
     children: Vec<NodeSchema>,
@@ -187,11 +181,10 @@ fn json(root: Root<'_>, entries: Option<&[TreeEntry]>, left_out: &[usize], level
 /// How long the text of one entry is at most, with a comma.
 fn length(entry: &TreeEntry) -> usize {
     let mut out = Vec::new();
-    // A directory that was listed may be closed, and then it says so.
-    let left_out = if entry.listed { MAX_TREE_ENTRIES } else { 0 };
-    let name = Node { name: &show(entry.name.as_bytes()), kind: entry.kind, is_truncated: false, left_out };
+    let name = Node { name: &show(entry.name.as_bytes()), kind: entry.kind, is_truncated: false, left_out: 0 };
     let is_open = node(&mut out, name, entry.listed, &mut 0);
-    out.len() + 1 + 2 * usize::from(is_open)
+    // A directory that is closed says how much it holds, which takes more than an empty list.
+    out.len() + 1 + usize::from(is_open) * (2 + LEFT_OUT_BYTES)
 }
 
 /// What is written of one entry.
@@ -201,6 +194,9 @@ struct Node<'a> {
     is_truncated: bool,
     left_out: usize,
 }
+
+/// How much longer `"leftOut":100000` is than an empty list of children.
+const LEFT_OUT_BYTES: usize = 3;
 
 /// Writes a node, and leaves it open when it has a list of children; whether it did.
 fn node(out: &mut Vec<u8>, node: Node<'_>, listed: bool, open: &mut usize) -> bool {

@@ -84,7 +84,9 @@ pub struct Output {
     /// How many more there were, at other places
     #[serde(skip_serializing_if = "Option::is_none")]
     blocked_more: Option<u64>,
+    // Not in the schema, which each client pays for.
     #[serde(flatten)]
+    #[schemars(skip)]
     remarks: Remarks,
 }
 

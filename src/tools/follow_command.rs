@@ -78,7 +78,9 @@ pub struct Followed {
     blocked: Vec<Blocked>,
     #[serde(skip_serializing_if = "Option::is_none")]
     blocked_more: Option<u64>,
+    // Not in the schema, which each client pays for.
     #[serde(flatten)]
+    #[schemars(skip)]
     remarks: Remarks,
 }
 

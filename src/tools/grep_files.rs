@@ -9,7 +9,7 @@ use super::glob_notes::{Outcome, glob_notes};
 use super::grep_reply::{Output, assemble, bulk_note};
 use super::list_directory::as_directory;
 use super::not_searched::NotSearched;
-use super::odd_files::{self, Asks};
+use super::odd_files;
 use super::selection::{Selection, call, scope, unreadable_note};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
@@ -17,7 +17,8 @@ use crate::limits::{DEFAULT_GREP_BYTES, DEFAULT_GREP_RESULTS, MAX_CONTEXT_LINES,
 use crate::pattern::{Options, Pattern, slip};
 use crate::policy::Kind;
 use crate::protocol::Content;
-use crate::search::{Mode, Wanted, grep, grep_one};
+use crate::search::{FileHits, Mode, Wanted, grep, grep_one};
+use crate::text::escape::show_path;
 
 pub struct GrepFiles;
 
@@ -124,14 +125,19 @@ impl Tool for GrepFiles {
             (grep(call, scope, &pattern, wanted)?, root, globs)
         };
         let (mut output, text) = assemble(&hits, wanted);
-        if let Some(asks) = Asks::of(&params.regex, !hits.files.is_empty()) {
+        if !params.regex.is_ascii() {
             let place = params.directory.as_deref().map(|path| context.services.policy.read(path)).transpose()?;
-            output.notes = if is_file {
-                odd_files::notes(context, place.into_iter(), asks)
+            output.notes.extend(if is_file {
+                odd_files::note(context, place.into_iter())
             } else {
                 let directory = place.map(as_directory).transpose()?;
-                odd_files::notes_of(context, &scope(context, Selection { directory, ..select() })?, asks)?
-            };
+                odd_files::note_of(context, &scope(context, Selection { directory, ..select() })?)?
+            });
+        }
+        let has_lone_cr = |file: &&FileHits| file.hits.iter().any(|hit| hit.text.trim_end_matches('\r').contains('\r'));
+        if let Some(file) = hits.files.iter().find(has_lone_cr) {
+            let path = show_path(&file.path);
+            output.notes.push(format!("lines of `{path}` that end with CR alone are matched, and count as one line"));
         }
         // Images between sources are no news; a source that is binary is.
         let is_narrow = params.globs.is_some() || params.file_types.is_some();

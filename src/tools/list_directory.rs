@@ -28,10 +28,13 @@ pub struct Params {
 #[derive(Debug, JsonSchema, Serialize)]
 pub struct Output {
     entries: Vec<Item>,
+    // Not in the schema, which each client pays for.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schemars(skip)]
     truncated: bool,
     /// If truncated.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
     total: Option<usize>,
 }
 

@@ -174,7 +174,7 @@ fn from_disk(
 }
 
 /// Said of a text whose lines end as on an old Macintosh.
-const LONE_CR: &str = "[lines end with CR alone here, which tools and grep_files do not count as a line ending]";
+const LONE_CR: &str = "[lines end with CR alone here, and count as one line]";
 
 /// Its beginning, enough to see whether it is binary.
 pub fn head(file: &Checked<Read>) -> Result<Vec<u8>, Error> {

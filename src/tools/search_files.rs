@@ -48,6 +48,7 @@ pub struct Output {
     matches: NameList,
     count: usize,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schemars(skip)]
     truncated: bool,
     /// Names that only look like what was asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]

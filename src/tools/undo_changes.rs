@@ -80,7 +80,6 @@ impl Tool for UndoChanges {
         };
         let options =
             Options { paths: &paths, except: &except, dry_run: true, wanted: Some(&wanted), ..Options::default() };
-        let still = context.services.policy.still();
         let planned = journal.store.undo(&numbers, Self::NAME, options)?;
         for (place, change) in &planned.undone {
             let now = journal.store.path(place);
@@ -88,8 +87,8 @@ impl Tool for UndoChanges {
             match change {
                 // It goes.
                 Change::Created => Ok(()),
-                Change::Edited | Change::Deleted | Change::Metadata => policy.may_return(&now, None, &still),
-                Change::Renamed { from } => policy.may_return(&journal.store.path(from), Some(&now), &still),
+                Change::Edited | Change::Deleted | Change::Metadata => policy.may_return(&now, None),
+                Change::Renamed { from } => policy.may_return(&journal.store.path(from), Some(&now)),
             }
             .map_err(left_out)?;
         }

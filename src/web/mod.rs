@@ -153,7 +153,7 @@ pub fn prepare(
         for root in offered.roots() {
             more.push((root.as_fd().try_clone_to_owned().context("an allowed directory")?, root.writable()));
         }
-        provisioning.undo_places = undo_places(config, &offered);
+        provisioning.undo_places = undo_places(config, &offered)?;
         for place in &provisioning.undo_places {
             more.push((open_place(place)?, true));
         }

@@ -8,6 +8,8 @@ mod evasions;
 mod hiding;
 mod known_failures;
 mod people;
+mod places;
+mod stores;
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -43,8 +43,10 @@ fn no_protected_path_comes_into_being_by_a_move() {
     for from in ["A/sub", "A/ln", "A/f"] {
         assert!(matches!(go(&tree, from, "A/.git"), Err(FsError::Protected { .. })), "{from}");
     }
-    go(&tree, "A/plain", "A/.git").unwrap();
-    assert_eq!(names(&tree, "A"), [".git", "f", "keys", "ln", "ro", "sub"]);
+    // Git writes through links, so no directory becomes one.
+    assert!(matches!(go(&tree, "A/plain", "A/.git"), Err(FsError::Protected { .. })));
+    go(&tree, "A/plain", "A/.claude").unwrap();
+    assert_eq!(names(&tree, "A"), [".claude", "f", "keys", "ln", "ro", "sub"]);
 }
 
 /// What was opened before its directory became the parent of a protected path must not be carried out any more.
@@ -55,19 +57,19 @@ fn no_protected_path_comes_into_being_around_a_move() {
     let writer = Writer::default();
     let [early, late, other] = ["A/d/hooks/pre-commit", "A/d/hooks", "A/d/fine"].map(|path| write(&tree, path));
     let prepared = writer.telling(&UNTOLD).prepare(&late, [&b"evil"[..]], None).unwrap();
-    let made = tree.policy.create_dir(tree.at("A/d/Hooks")).unwrap();
+    let made = tree.policy.create_dir(tree.at("A/d/hooks/x")).unwrap();
     let destination = tree.policy.destination(tree.at("A/d/hooks")).unwrap();
-    let again = tree.policy.destination(tree.at("A/.git")).unwrap();
-    go(&tree, "A/d", "A/.git").unwrap();
-    assert!(matches!(writer.telling(&UNTOLD).replace(&early, [&b"evil"[..]], None), Err(FsError::Changed { .. })));
-    assert!(matches!(prepared.commit(), Err(FsError::Changed { .. })));
-    assert!(matches!(create_dir(&UNTOLD, &made), Err(FsError::Changed { .. })));
-    assert!(matches!(move_no_clobber(&UNTOLD, &entry(&tree, "A/f"), &destination), Err(FsError::Changed { .. })));
-    assert!(matches!(move_no_clobber(&UNTOLD, &entry(&tree, "A/sub"), &again), Err(FsError::Changed { .. })));
-    assert_eq!(names(&tree, "A/.git"), [""; 0]);
+    let again = tree.policy.destination(tree.at("A/.claude")).unwrap();
+    go(&tree, "A/d", "A/.claude").unwrap();
+    assert!(matches!(writer.telling(&UNTOLD).replace(&early, [&b"evil"[..]], None), Err(FsError::Protected { .. })));
+    assert!(matches!(prepared.commit(), Err(FsError::Protected { .. })));
+    assert!(matches!(create_dir(&UNTOLD, &made), Err(FsError::Protected { .. })));
+    assert!(matches!(move_no_clobber(&UNTOLD, &entry(&tree, "A/f"), &destination), Err(FsError::Protected { .. })));
+    assert!(matches!(move_no_clobber(&UNTOLD, &entry(&tree, "A/sub"), &again), Err(FsError::AlreadyExists { .. })));
+    assert_eq!(names(&tree, "A/.claude"), [""; 0]);
     // What no rule knows is made where it was asked for, by handle.
     writer.telling(&UNTOLD).replace(&other, [&b"fine"[..]], None).unwrap();
-    assert_eq!(names(&tree, "A/.git"), ["fine"]);
+    assert_eq!(names(&tree, "A/.claude"), ["fine"]);
 }
 
 #[test]

@@ -100,7 +100,7 @@ fn a_name_goes_back_to_the_newest_that_others_put_there() {
     let mut ours = prepared(&tree, "A/f", "ours");
     rename_over(&path, "theirs");
     exchange(&ours);
-    assert!(ours.give_back().unwrap());
+    assert!(ours.give_back(true).unwrap());
     drop(ours);
     assert_eq!(text(&tree, "A/f"), "theirs");
     // Theirs came out, and meanwhile ours was replaced by something newer.
@@ -108,7 +108,7 @@ fn a_name_goes_back_to_the_newest_that_others_put_there() {
     rename_over(&path, "theirs");
     exchange(&ours);
     rename_over(&path, "newer");
-    assert!(!ours.give_back().unwrap());
+    assert!(!ours.give_back(true).unwrap());
     drop(ours);
     assert_eq!(text(&tree, "A/f"), "newer");
     // Theirs came out, and meanwhile the name went elsewhere.
@@ -116,7 +116,7 @@ fn a_name_goes_back_to_the_newest_that_others_put_there() {
     rename_over(&path, "theirs");
     exchange(&ours);
     std::fs::remove_file(&path).unwrap();
-    assert!(ours.give_back().unwrap());
+    assert!(ours.give_back(true).unwrap());
     drop(ours);
     assert_eq!((text(&tree, "A/f").as_str(), names(&tree, "A").len()), ("theirs", 4));
 }

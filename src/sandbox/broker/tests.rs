@@ -353,7 +353,7 @@ fn links_decide_nothing() {
     assert_eq!(answers, [EACCES, EACCES, EACCES, Ok(()), Ok(()), Ok(())]);
     assert_eq!(themselves, [Ok(()), EACCES]);
     let shown: Vec<_> = [&returns, &paths[0], &paths[1], &paths[2]]
-        .map(|path| Denied::Metadata(RawString::from(OsStr::from_bytes(path.as_bytes()))))
+        .map(|path| Denied::Metadata(crate::sandbox::raw_string::RawString::from(OsStr::from_bytes(path.as_bytes()))))
         .into();
     assert_eq!(denied, shown, "as the command called them");
 }

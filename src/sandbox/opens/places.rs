@@ -123,9 +123,18 @@ impl Places {
         stands_for_one || self.is_of_git(place) && (is_kept() || !stays_beside(dir, text))
     }
 
+    /// Returns true if a protected path of a repository is there.
+    pub(super) fn has_repositories(&self) -> bool {
+        !self.parts.is_empty()
+    }
+
     /// Returns true for a protected path of a repository, and for what lies below one.
     pub(super) fn is_of_repository(&self, place: &Path) -> bool {
-        place.ancestors().any(|above| self.parts.contains(above))
+        let is_named = |path: &Path| {
+            path.file_name()
+                .is_some_and(|name| name == DOT_GIT || PROTECTED_IN_REPOSITORIES.iter().any(|part| name == *part))
+        };
+        place.ancestors().any(|above| is_named(above) && self.parts.contains(above))
     }
 
     /// Returns true if a directory would bring a symlink into a git directory by moving to this place.

@@ -59,7 +59,9 @@ impl Opens {
         at: Named,
         is_dir: bool,
     ) -> Result<Given, Errno> {
-        let Some(line) = self.removals.line.clone() else { return Ok(Given::Kernel) };
+        let Some(line) = self.removals.line.clone().filter(|_| self.places.has_repositories()) else {
+            return Ok(Given::Kernel);
+        };
         let asker = Asker(asked.pid);
         // What cannot be found the kernel does not find either.
         let Ok(spot) = asker.way(at, false).and_then(|way| asker.find_above(way)) else { return Ok(Given::Kernel) };

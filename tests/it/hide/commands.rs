@@ -170,7 +170,8 @@ fn no_command_shows_what_is_hidden_and_its_reply_says_so() {
             assert!(!whole.contains(SECRET) && whole.contains(SAID), "{way} ({as_other}): {whole}");
         }
         let told = server.call("execute_command", json!({"command": "cat .env; cat .env; cat .env"})).whole();
-        assert_eq!(told.matches(SAID).count(), 1, "{told}");
+        // Once in the text, and once in the data.
+        assert_eq!(told.matches(SAID).count(), 2, "{told}");
         for hidden in [".env", "sub/.env", "keys/deep/k.txt", "cfg/prod/x.key"] {
             assert!(tree.has(&format!("work/{hidden}")), "{hidden}");
         }

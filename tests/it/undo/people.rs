@@ -1,12 +1,10 @@
 //! `replay changes`: what people see of what calls changed, and undo.
 
 use std::fs;
-use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use pretty_assertions::assert_eq;
-use rustix::process::geteuid;
 use serde_json::{Value, json};
 
 use super::{Stage, start, unlinked};
@@ -195,49 +193,4 @@ fn where_nothing_is_kept_or_it_cannot_be_read_the_reason_is_said() {
     let gone = format!("replay: a directory that the store is of cannot be opened: `{}`: ", tree.text("gone"));
     let (status, text) = changes(tree, "work", &[]);
     assert!(status == 2 && text.starts_with(&gone), "{text}");
-}
-
-#[test]
-fn a_store_beside_the_tree_is_believed_only_where_no_agent_could_have_made_it() {
-    let mut stage = Stage::new(|tree| tree.dir("work/d"));
-    stage.done("write_file", json!({"path": "a", "content": "1"}));
-    let tree = &stage.tree;
-    let name = format!(".replay-undo-{}", geteuid().as_raw());
-    let put = |from: &Path, to: &str| {
-        fs::rename(from, tree.path(to)).unwrap();
-        tree.path(to)
-    };
-    let first = put(&tree.state().join("replay/undo"), &name);
-    assert_eq!(done(tree, &[]), "1  AT  write_file: created a");
-    let store = fs::read_dir(&first).unwrap().next().unwrap().unwrap().path();
-    let left_out = |store: &Path| {
-        let why = "where an agent could have made it; if it is a server's, name it by --store and this path";
-        format!("\nleft out: `{}`, {why}", store.display())
-    };
-    let refused = |dir: &str, end: &str| {
-        let (status, text) = changes(tree, dir, &[]);
-        assert!(status == 2 && text.ends_with(end), "{text}");
-    };
-    // It would write outside.
-    say(&store, &json!({"version": 1, "tenant": "", "roots": [tree.path("work"), "/etc"]}));
-    refused("work", &left_out(&store));
-    // It lies in what an agent writes to.
-    say(&store, &json!({"version": 1, "tenant": "", "roots": [tree.path("work")]}));
-    let inner = tree.path("work").join(&name);
-    fs::DirBuilder::new().mode(0o700).create(&inner).unwrap();
-    let forged = inner.join("0123456789abcdef");
-    fs::DirBuilder::new().mode(0o700).create(&forged).unwrap();
-    say(&forged, &json!({"version": 1, "tenant": "", "roots": [tree.path("work/d")]}));
-    assert_eq!(changes(tree, "work/d", &[]).0, 0);
-    fs::remove_file(store.join("roots")).unwrap();
-    assert_eq!(changes(tree, "work/d", &["show", "1"]).0, 2);
-    // It is no file.
-    tree.fifo(&format!("{name}/{}/roots", store.file_name().unwrap().to_str().unwrap()));
-    refused("work", "does not say of which directories the store is: EOF while parsing a value at line 1 column 0");
-    fs::remove_file(store.join("roots")).unwrap();
-    // It is open to others.
-    say(&store, &json!({"version": 1, "tenant": "", "roots": [tree.path("work")]}));
-    fs::set_permissions(&first, fs::Permissions::from_mode(0o755)).unwrap();
-    let open = "is another user's or open to others; make it yours and take that away (chmod 700)";
-    refused("work", &format!("left out: `{}` {open}", first.display()));
 }

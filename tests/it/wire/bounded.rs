@@ -97,7 +97,7 @@ fn a_directory_and_a_tree_say_what_is_left_out() {
     let shown = server.call("directory_tree", json!({"path": "."}));
     let texts = shown.all_texts();
     let expected = json!({"name": "work", "type": "directory", "children": [
-        {"name": "big", "type": "directory"},
+        {"name": "big", "type": "directory", "leftOut": 40},
         {"name": "hello.txt", "type": "file"},
         {"name": "src", "type": "directory", "children": [{"name": "main", "type": "file"}]},
         {"name": "zz", "type": "file"}]});

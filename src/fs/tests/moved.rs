@@ -1,0 +1,126 @@
+//! Directories that others move between the look and the change.
+
+use super::super::giving::meanwhile;
+use super::*;
+use crate::policy::tests::race::while_swapping;
+
+/// `A/d`, that is moved while the next name is given in it.
+fn arena(to: &'static str) -> Fixture {
+    let tree = Fixture::new();
+    std::fs::create_dir(tree.at("A/d")).unwrap();
+    let (from, to) = (tree.at("A/d"), tree.at(to));
+    meanwhile::does(move || std::fs::rename(from, to).unwrap());
+    tree
+}
+
+fn replaced(tree: &Fixture, path: &str) -> Result<bool, FsError> {
+    Writer::default().telling(&UNTOLD).replace(&write(tree, path), [&b"evil"[..]], None)
+}
+
+#[test]
+fn new_file_in_moved_directory_is_taken_back() {
+    let tree = arena("A/.git");
+    assert!(matches!(replaced(&tree, "A/d/hooks"), Err(FsError::Protected { .. })));
+    assert_eq!(names(&tree, "A/.git"), [""; 0]);
+    for (to, outer) in [("A/ro/d", "A/ro"), ("O/d", "O")] {
+        let tree = arena(to);
+        assert!(matches!(replaced(&tree, "A/d/f"), Err(FsError::Changed { .. })), "{to}");
+        assert_eq!(names(&tree, to), [""; 0]);
+        assert!(names(&tree, outer).contains(&"d".to_owned()));
+    }
+    // Where it may be, it is.
+    let tree = arena("A/e");
+    replaced(&tree, "A/d/f").unwrap();
+    assert_eq!(text(&tree, "A/e/f"), "evil");
+}
+
+#[test]
+fn replaced_file_in_moved_directory_comes_back() {
+    for expects in [false, true] {
+        let tree = arena("A/.git");
+        std::fs::write(tree.at("A/d/config"), "old").unwrap();
+        let target = write(&tree, "A/d/config");
+        let read = current(&target, 100, None).unwrap();
+        let expected = expects.then_some(&read.stamp);
+        let done = Writer::default().telling(&UNTOLD).replace(&target, [&b"evil"[..]], expected);
+        assert!(matches!(done, Err(FsError::Protected { .. })), "{done:?}");
+        assert_eq!((text(&tree, "A/.git/config").as_str(), names(&tree, "A/.git").len()), ("old", 1));
+    }
+}
+
+#[test]
+fn file_set_aside_meanwhile_stays_aside() {
+    let tree = Fixture::new();
+    std::fs::create_dir(tree.at("A/d")).unwrap();
+    std::fs::write(tree.at("A/d/config"), "old").unwrap();
+    let [from, to] = ["A/d", "A/.git"].map(|path| tree.at(path));
+    meanwhile::does(move || {
+        std::fs::rename(&from, &to).unwrap();
+        std::fs::rename(to.join("config"), to.join("config.set-aside")).unwrap();
+    });
+    assert!(matches!(replaced(&tree, "A/d/config"), Err(FsError::Protected { .. })));
+    assert_eq!(names(&tree, "A/.git"), ["config.set-aside"]);
+}
+
+#[test]
+fn directory_made_in_moved_one_is_removed() {
+    let tree = arena("A/.git");
+    let made = tree.policy.create_dir(tree.at("A/d/hooks/x")).unwrap();
+    assert!(matches!(create_dir(&UNTOLD, &made), Err(FsError::Protected { .. })));
+    assert_eq!(names(&tree, "A/.git"), [""; 0]);
+}
+
+fn go(tree: &Fixture, from: &str, to: &str) -> Result<(), FsError> {
+    move_no_clobber(&UNTOLD, &entry(tree, from), &tree.policy.destination(tree.at(to)).unwrap())
+}
+
+#[test]
+fn move_into_moved_directory_goes_back() {
+    let tree = arena("A/.git");
+    assert!(matches!(go(&tree, "A/f", "A/d/hooks"), Err(FsError::Protected { .. })));
+    assert_eq!((text(&tree, "A/f").as_str(), names(&tree, "A/.git").len()), ("A-f", 0));
+}
+
+#[test]
+fn move_of_directory_filled_meanwhile_goes_back() {
+    let tree = Fixture::new();
+    std::fs::create_dir(tree.at("A/d")).unwrap();
+    let late = tree.at("A/d/settings.json");
+    meanwhile::does(move || std::fs::write(late, "evil").unwrap());
+    assert!(matches!(go(&tree, "A/d", "A/.claude"), Err(FsError::Protected { .. })));
+    assert_eq!((text(&tree, "A/d/settings.json").as_str(), tree.at("A/.claude").exists()), ("evil", false));
+}
+
+#[test]
+fn delete_by_old_path_spares_protected_file() {
+    let tree = Fixture::new();
+    std::fs::create_dir_all(tree.at("A/d/e")).unwrap();
+    std::fs::write(tree.at("A/d/e/config"), "mine").unwrap();
+    let [file, dir] = ["A/d/e/config", "A/d/e"].map(|path| entry(&tree, path));
+    std::fs::rename(tree.at("A/d"), tree.at("A/.git")).unwrap();
+    assert!(matches!(remove(&UNTOLD, &file, false, &CancelToken::new()), Err(FsError::Protected { .. })));
+    assert!(matches!(remove(&UNTOLD, &dir, true, &CancelToken::new()), Err(FsError::Protected { .. })));
+    assert_eq!(text(&tree, "A/.git/e/config"), "mine");
+}
+
+#[test]
+fn write_below_moving_directory_leaves_nothing_protected() {
+    let tree = Fixture::new();
+    std::fs::create_dir(tree.at("A/d")).unwrap();
+    std::fs::create_dir(tree.at("A/.git")).unwrap();
+    let mut refused = 0;
+    while_swapping(&tree.at("A/d"), &tree.at("A/.git"), || {
+        let Ok(target) = tree.policy.write(tree.at("A/d/hooks")) else { return false };
+        let done = Writer::default().telling(&UNTOLD).replace(&target, [&b"evil"[..]], None);
+        let is_there = |dir: &str| tree.at(dir).join("hooks").symlink_metadata().is_ok();
+        if done.is_err() {
+            refused += 1;
+            // It can be at neither place, whichever is which by now.
+            assert!(!is_there("A/d") && !is_there("A/.git"), "{done:?}");
+        }
+        for dir in ["A/d", "A/.git", "A/d"] {
+            let _ = std::fs::remove_file(tree.at(dir).join("hooks"));
+        }
+        done.is_ok() && refused > 0
+    });
+}

@@ -1,0 +1,121 @@
+//! Steps of an undo that the changer refuses.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::fd::BorrowedFd;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::super::{Changer, JournalError, Misplaced, Options, Recorder, Store};
+use super::entries::{call, edit, some, tell, texts};
+use super::picture::differences;
+use super::property::World;
+
+/// Changer that refuses one question, by its number.
+#[derive(Debug)]
+struct Once {
+    asked: AtomicUsize,
+    refuses: usize,
+}
+
+impl Once {
+    fn new(refuses: usize) -> Self {
+        Self { asked: AtomicUsize::new(0), refuses }
+    }
+
+    fn answer(&self) -> Result<(), Misplaced> {
+        let is_refused = self.asked.fetch_add(1, Ordering::Relaxed) == self.refuses;
+        if is_refused { Err(Misplaced::Protected(PathBuf::from("/p"))) } else { Ok(()) }
+    }
+}
+
+impl Changer for Once {
+    fn may_change(&self, _: BorrowedFd<'_>, _: &OsStr) -> Result<(), Misplaced> {
+        self.answer()
+    }
+
+    fn may_bear(&self, _: BorrowedFd<'_>, _: &OsStr, _: Option<(BorrowedFd<'_>, &OsStr)>) -> Result<(), Misplaced> {
+        self.answer()
+    }
+}
+
+/// Records one change of each kind: made, edited, deleted with its directory, moved, another mode.
+fn changed(world: &World, store: &Store) -> u64 {
+    let root = &world.roots[0];
+    fs::create_dir_all(root.join("gone/in")).unwrap();
+    for path in ["edited", "gone/in/file", "moved", "mode"] {
+        fs::write(root.join(path), "old").unwrap();
+    }
+    let mut recorder = store.begin("call").unwrap();
+    edit(world, &mut recorder, "edited", "new");
+    edit(world, &mut recorder, "made", "new");
+    for path in ["gone/in/file", "gone/in", "gone"] {
+        tell(world, &mut recorder, path, Recorder::loses);
+    }
+    fs::remove_dir_all(root.join("gone")).unwrap();
+    tell(world, &mut recorder, "mode", Recorder::metadata);
+    fs::set_permissions(root.join("mode"), fs::Permissions::from_mode(0o700)).unwrap();
+    tell(world, &mut recorder, "moved", Recorder::loses);
+    tell(world, &mut recorder, "there", Recorder::gains);
+    fs::rename(root.join("moved"), root.join("there")).unwrap();
+    store.end(recorder).unwrap().number
+}
+
+#[test]
+fn undo_refused_at_any_step_changes_nothing() {
+    for refuses in 0.. {
+        let world = World::new();
+        let mut store = world.store();
+        let number = changed(&world, &store);
+        let then = world.picture();
+        let once = Arc::new(Once::new(refuses));
+        store.changer = Some(once.clone());
+        match store.undo(&[number], "undo", Options::default()) {
+            Err(JournalError::Protected { .. }) => {
+                assert_eq!(differences(&then, &world.picture()), [""; 0], "{refuses}");
+            }
+            done => {
+                assert_eq!(done.unwrap().conflicts, []);
+                let all = ["edited", "made", "gone/in/file", "moved", "there"];
+                let old = || some("old");
+                assert_eq!(texts(&world, &all), [old(), None, old(), old(), None]);
+                assert!(refuses >= 10, "{refuses}");
+                return;
+            }
+        }
+    }
+}
+
+#[test]
+fn undo_of_freeze_skips_changer() {
+    let world = World::new();
+    let mut store = world.store();
+    fs::write(world.roots[0].join("a"), "old").unwrap();
+    let number = call(&world, &store, "call", &[("a", "new")]);
+    store.changer = Some(Arc::new(Once::new(0)));
+    store.undo(&[number], "undo", Options { freezes: true, ..Options::default() }).unwrap();
+    assert_eq!(texts(&world, &["a"]), [some("old")]);
+}
+
+#[test]
+fn undo_restores_no_set_id_bit() {
+    let world = World::new();
+    let store = world.store();
+    let path = world.roots[0].join("a");
+    fs::write(&path, "old").unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o6755)).unwrap();
+    let mut recorder = store.begin("call").unwrap();
+    tell(&world, &mut recorder, "a", Recorder::metadata);
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).unwrap();
+    let number = store.end(recorder).unwrap().number;
+    store.undo(&[number], "undo", Options::default()).unwrap();
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777, 0o755);
+    // What was there before its content was restored does not run it.
+    let number = call(&world, &store, "call", &[("a", "new")]);
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o4755)).unwrap();
+    let forced = Options { force: true, ..Options::default() };
+    store.undo(&[number], "undo", forced).unwrap();
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777, 0o755);
+}
