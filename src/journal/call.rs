@@ -250,7 +250,7 @@ impl<'a> Changes<'a> {
 
     /// The same of what something else takes the name of.
     pub fn makes_way(&self, dir: BorrowedFd<'_>, place: &Path) -> Result<(), JournalError> {
-        self.note(&[(dir, place)], |recorder, at| recorder.loses(at[0]))
+        self.note(&[(dir, place)], |recorder, at| recorder.makes_way(at[0]))
     }
 
     /// This file is about to stand under the name: fails where what runs outside is to stay as it is.

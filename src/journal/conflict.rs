@@ -4,7 +4,7 @@ use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::bytes::Bytes;
-use super::entry::{Entry, Place};
+use super::entry::{Entry, Name, Place};
 use super::log::Version;
 use super::object::{Id, Stat};
 use super::survey::Survey;
@@ -196,11 +196,15 @@ impl Check<'_> {
         }
         let first = self.firsts.get(&(dir, name.clone())).copied().unwrap_or(0);
         for other in self.others.iter().filter(|other| other.number > first) {
+            // One that began later may have been first: then this entry found what that one left.
             let changes = |id: &Id| {
-                other.olds.get(id).and_then(|old| old.after).is_some_and(|after| after.content || after.metadata)
+                let is_left = |after: &Stat| entry.olds.get(id).is_some_and(|old| self.same.is(after, &old.stat));
+                let after = other.olds.get(id).and_then(|old| old.after);
+                after.is_some_and(|after| (after.content || after.metadata) && !is_left(&after.stat))
             };
-            let renames =
-                other.names.get(&dir).and_then(|names| names.get(name)).is_some_and(|its| its.before != its.after);
+            let was_first = |its: &Name| its.after == noted.before && its.before != noted.after;
+            let its = other.names.get(&dir).and_then(|names| names.get(name));
+            let renames = its.is_some_and(|its| its.before != its.after && !was_first(its));
             if renames || ids.clone().any(|id| changes(&id)) {
                 return Some(format!("{} (call {}) changed it later", other.title, other.number));
             }

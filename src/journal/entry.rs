@@ -194,8 +194,9 @@ impl Entry {
         Ok(())
     }
 
+    /// Returns true if the entry made this object. An object of somebody else that was born since is noted as an old one.
     pub(super) fn is_new(&self, id: Id) -> bool {
-        id.born() > self.start
+        id.born() > self.start && !self.olds.contains_key(&id)
     }
 
     pub(super) fn has_ended(&self) -> bool {
@@ -346,7 +347,10 @@ impl Entry {
     /// This entry and a newer one as one: what was before this, and what was after that. `is_same`: of versions of an object.
     pub(super) fn join(mut self, newer: Self, roots: &[Id], is_same: impl Fn(&Stat, &Stat) -> bool) -> Self {
         let start = self.start;
-        let is_new = |id: Id| id.born() > start;
+        let olds: BTreeSet<Id> = self.olds.keys().copied().collect();
+        let is_new = |id: Id| id.born() > start && !olds.contains(&id);
+        // This one saw, when it ended, what the newer one had made meanwhile.
+        let overlaps = self.end.is_some_and(|end| end.time > newer.start);
         let left: BTreeSet<Id> = newer.all_names().filter_map(|(.., noted)| noted.after).collect();
         // A directory lies in one place.
         let is_dir = |id: &Id| self.olds.get(id).is_some_and(|old| old.stat.is_dir());
@@ -371,7 +375,7 @@ impl Entry {
                         own.insert(name, noted);
                     }
                     Some(known) => {
-                        if known.after != noted.before {
+                        if known.after != noted.before && !(overlaps && known.after == noted.after) {
                             self.between.extend(known.after.into_iter().chain(noted.before));
                         }
                         known.after = noted.after;
@@ -381,7 +385,9 @@ impl Entry {
         }
         for (id, old) in newer.olds {
             let known = self.olds.get(&id).and_then(|own| own.after).map(|after| after.stat);
-            if known.or(self.news.get(&id).copied()).is_some_and(|left| !left.is_dir() && !is_same(&left, &old.stat)) {
+            let is_seen = |left: &Stat| overlaps && old.after.is_some_and(|after| is_same(left, &after.stat));
+            let is_between = |left: Stat| !left.is_dir() && !is_same(&left, &old.stat) && !is_seen(&left);
+            if known.or(self.news.get(&id).copied()).is_some_and(is_between) {
                 self.between.insert(id);
             }
             match self.olds.get_mut(&id) {

@@ -17,6 +17,7 @@
 //! can set. Two changes within one tick of the filesystem's clock are told apart only where the kernel stamps them apart (Linux 6.13).
 
 mod apart;
+mod appended;
 mod bounds;
 mod bytes;
 mod call;
@@ -29,6 +30,7 @@ mod log;
 mod memory;
 mod object;
 mod outside;
+mod ownership;
 mod passes;
 mod recorder;
 mod recovery;

@@ -1,10 +1,11 @@
 //! Keeps what would be lost, and notes it, before a change is made.
 //!
 //! Whoever is about to change something says so here first, and goes on when the call has returned: then what was there is on the
-//! disk. Everything is noted once, when it is in danger for the first time. What was born after the entry began needs no note, and
-//! neither does a name in such a directory.
+//! disk. Everything is noted once, when it is in danger for the first time. What the entry made needs no note, and neither does a name in
+//! such a directory. Birth alone is no proof of that: an object is the entry's own if it stands under a name where the entry was about
+//! to make something. Any other is somebody else's, however young, and is noted like an old one.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
@@ -14,6 +15,7 @@ use std::sync::Arc;
 use rustix::fs::{AtFlags, unlinkat};
 use rustix::io::Errno;
 
+use super::appended::Digests;
 use super::bytes::Bytes;
 use super::entry::{Entry, Old, file_name};
 use super::error::JournalError;
@@ -37,6 +39,8 @@ pub struct At<'a> {
 /// Memory of what is noted, for each byte of the log.
 const NOTES_SHARE: u64 = 4;
 
+/// Largest file that is copied although it is opened for appending alone, in bytes.
+const APPENDED_COPY_BYTES: u64 = 1024 * 1024;
 /// What failed.
 const LOOKING: &str = "looking at it";
 
@@ -61,7 +65,13 @@ pub struct Recorder {
     /// What the call noted before it went on, of which nothing is known here.
     pub(super) earlier: Option<Box<Entry>>,
     /// Directories in which names are noted, or need not be.
-    known: HashMap<Id, bool>,
+    pub(super) known: HashMap<Id, bool>,
+    /// Objects that the entry made.
+    pub(super) made: HashSet<Id>,
+    /// Noted names under which the entry is about to make something.
+    pub(super) gaining: HashSet<(Id, Bytes)>,
+    /// Of what is only known by its length.
+    pub(super) digests: Digests,
     /// What the copies take on the disk; `None` if it has to be looked up in the end.
     pub(super) copied_bytes: Option<u64>,
     pub(super) keeping: Keeping,
@@ -70,13 +80,13 @@ pub struct Recorder {
 
 /// What is about to change.
 #[derive(Clone, Copy)]
-enum Found<'a> {
+pub(super) enum Found<'a> {
     At(At<'a>),
     Open(BorrowedFd<'a>, &'a Path),
 }
 
 impl Found<'_> {
-    fn handle(&self) -> Result<Option<OwnedFd>, Errno> {
+    pub(super) fn handle(&self) -> Result<Option<OwnedFd>, Errno> {
         match self {
             Self::At(at) => object::handle(at.dir, at.name),
             Self::Open(object, _) => object::handle(object, OsStr::new("")),
@@ -111,6 +121,9 @@ impl Recorder {
             entry,
             earlier: None,
             known: HashMap::new(),
+            made: HashSet::new(),
+            gaining: HashSet::new(),
+            digests: Digests::new(),
             copied_bytes: Some(0),
             keeping,
             has_skipped: false,
@@ -122,14 +135,10 @@ impl Recorder {
         self.entry.number
     }
 
-    /// What was born later is new: nothing is noted of it. In nanoseconds since 1970.
-    pub fn start(&self) -> i64 {
-        self.entry.start
-    }
-
     /// Whether [`Self::gains`] has nothing to note of a name in this directory. Neither here nor below is the tree looked at.
     pub fn knows_gain(&self, dir: Id, name: &OsStr) -> bool {
-        self.known.get(&dir).is_some_and(|is_noted| !is_noted || self.is_noted(dir, name))
+        let is_awaited = || self.gaining.contains(&(dir, Bytes::of(name)));
+        self.known.get(&dir).is_some_and(|is_noted| !is_noted || is_awaited())
     }
 
     /// Whether [`Self::loses`], or a rename within such directories, has nothing to note of names in this one: it is new, and nothing old
@@ -155,12 +164,12 @@ impl Recorder {
             Content::Grew => writing == Writing::Appends,
             Content::Copy(_) | Content::NotKept => true,
         };
-        self.entry.is_new(object) || self.entry.olds.get(&object).is_some_and(known)
+        self.made.contains(&object) || self.entry.olds.get(&object).is_some_and(known)
     }
 
     /// Whether there is nothing to note of the metadata of an object.
     pub fn knows_metadata(&self, object: Id) -> bool {
-        self.entry.is_new(object) || self.entry.olds.get(&object).is_some_and(|old| old.attributes.is_some())
+        self.made.contains(&object) || self.entry.olds.get(&object).is_some_and(|old| old.attributes.is_some())
     }
 
     /// Something new may stand under the name afterwards (`O_CREAT`, mkdir, symlink, mknod, bind, link). What stands there stays.
@@ -168,7 +177,10 @@ impl Recorder {
         if self.skips(at) {
             return Ok(());
         }
-        self.recording(&Found::At(at), |own| own.name(at).map(drop))
+        self.recording(&Found::At(at), |own| match own.name(at)? {
+            Some(_) => Ok(()),
+            None => own.expect_at(at),
+        })
     }
 
     /// What stands under the name may be gone afterwards (unlink, rmdir).
@@ -192,6 +204,7 @@ impl Recorder {
             match source {
                 Some(stat) if to_skipped => own.leaves(from, &stat)?,
                 Some(stat) => own.moves(from, &stat, to)?,
+                None if from_skipped && !to_skipped => own.expect_at(to)?,
                 None => {}
             }
             match target {
@@ -279,6 +292,7 @@ impl Recorder {
     pub(super) fn puts(&mut self, at: At<'_>, kept: Option<&Stat>) -> Result<(), JournalError> {
         self.recording(&Found::At(at), |own| {
             own.name(at)?;
+            own.expect_at(at)?;
             if let Some(stat) = kept.filter(|stat| !own.entry.is_new(stat.id)) {
                 // One more link stamps it.
                 own.note_object(stat);
@@ -328,7 +342,7 @@ impl Recorder {
     }
 
     /// Whether nothing is noted of a name; counts it.
-    fn skips(&mut self, at: At<'_>) -> bool {
+    pub(super) fn skips(&mut self, at: At<'_>) -> bool {
         let skips = self.keeping.skips.as_ref().is_some_and(|skips| skips(at.root, &at.path.join(at.name)));
         self.has_skipped |= skips;
         skips
@@ -338,20 +352,18 @@ impl Recorder {
     fn name(&mut self, at: At<'_>) -> Result<Option<Stat>, JournalError> {
         let (dir, is_noted) = self.directory(at)?;
         let found = self.look(at)?;
-        if is_noted && !self.is_noted(dir, at.name) {
+        let old = found.filter(|stat| !self.is_own(dir, at.name, stat.id));
+        if is_noted && (!self.is_noted(dir, at.name) || old.is_some_and(|old| self.is_overtaken(dir, at.name, old.id)))
+        {
             if !self.has(dir) {
                 self.note_object(&stat_of(at.dir).map_err(|errno| self.failed(&Found::At(at), LOOKING, errno))?);
             }
-            // What is new has come by nobody's call, or somebody else's, and was not there when the entry began.
-            let before = found.filter(|stat| !self.entry.is_new(stat.id));
-            if let Some(stat) = &before {
+            if let Some(stat) = &old {
                 self.note_object(stat);
             }
-            self.note(Event::Name { dir, name: Bytes::of(at.name), before: before.map(|stat| stat.id) });
+            self.note(Event::Name { dir, name: Bytes::of(at.name), before: old.map(|stat| stat.id) });
         }
-        if let Some(stat) = &found
-            && !self.entry.is_new(stat.id)
-        {
+        if let Some(stat) = &old {
             self.note_object(stat);
         }
         Ok(found)
@@ -359,7 +371,7 @@ impl Recorder {
 
     /// The directory, and whether names in it are noted. When one is for the first time, so are those that lead to it from one that is
     /// known.
-    fn directory(&mut self, at: At<'_>) -> Result<(Id, bool), JournalError> {
+    pub(super) fn directory(&mut self, at: At<'_>) -> Result<(Id, bool), JournalError> {
         let known = |id: Id| Some((id, *self.known.get(&id)?));
         if let Some(known) = at.seen.and_then(|(dir, _)| known(dir)) {
             return Ok(known);
@@ -388,20 +400,20 @@ impl Recorder {
             return Err(moved());
         }
         for (outer, name, found) in leading.into_iter().rev() {
-            if self.entry.is_new(outer.id) || self.is_noted(outer.id, name.name()) {
-                continue;
+            let is_own = self.is_own(outer.id, name.name(), found.id);
+            let is_outer_noted = *self.known.entry(outer.id).or_insert(true);
+            let is_noted =
+                self.is_noted(outer.id, name.name()) && (is_own || !self.is_overtaken(outer.id, name.name(), found.id));
+            if is_outer_noted && !is_noted {
+                self.note_object(&outer);
+                if !is_own {
+                    self.note_object(&found);
+                }
+                self.note(Event::Name { dir: outer.id, name, before: (!is_own).then_some(found.id) });
             }
-            let before = Some(found.id).filter(|id| !self.entry.is_new(*id));
-            self.note_object(&outer);
-            if before.is_some() {
-                self.note_object(&found);
-            }
-            self.known.insert(outer.id, true);
-            self.note(Event::Name { dir: outer.id, name, before });
+            self.known.insert(found.id, !is_own);
         }
-        let is_noted = !self.entry.is_new(own.id);
-        self.known.insert(own.id, is_noted);
-        Ok((own.id, is_noted))
+        Ok((own.id, *self.known.entry(own.id).or_insert(true)))
     }
 
     /// What stands under a name now.
@@ -434,7 +446,16 @@ impl Recorder {
         }
         self.note_metadata(object, stat)?;
         match writing {
-            Writing::Appends => self.note(Event::Content { id: stat.id, content: Content::Grew }),
+            Writing::Appends => {
+                let (file, name) = self.next_file();
+                let most = APPENDED_COPY_BYTES.min(self.keeping.most_bytes);
+                let is_copied = self.try_to_copy(object, stat.id, &name, most) == Ok(true);
+                let content = if is_copied { Content::Copy(file) } else { Content::Grew };
+                self.note(Event::Content { id: stat.id, content });
+                if !is_copied {
+                    self.take_digest(object, stat.id);
+                }
+            }
             Writing::Anywhere => {
                 let (file, name) = self.next_file();
                 if self.copy_to(object, stat.id, &name)? {
@@ -527,6 +548,17 @@ impl Recorder {
 
     /// Copies an object into the store: whether it did. Notes what cannot be copied as not kept.
     fn copy_to(&mut self, object: &Found<'_>, id: Id, name: &OsStr) -> Result<bool, JournalError> {
+        let copied = self.try_to_copy(object, id, name, self.keeping.most_bytes);
+        match copied {
+            Ok(true) => return Ok(true),
+            Err(errno) => self.lost(object, id, "keeping a copy of it", errno)?,
+            Ok(false) => self.note(Event::Content { id, content: Content::NotKept }),
+        }
+        Ok(false)
+    }
+
+    /// The same of at most so many bytes, if they cannot be shared; notes nothing.
+    fn try_to_copy(&mut self, object: &Found<'_>, id: Id, name: &OsStr, most: u64) -> Result<bool, Errno> {
         let copied = object.handle().and_then(|handle| {
             let Some(handle) = handle else { return Ok(None) };
             let now = stat_of(&handle)?;
@@ -535,18 +567,14 @@ impl Recorder {
             }
             // What was appended since is not wanted.
             let was = Stat { size: self.entry.olds[&id].stat.size.min(now.size), ..now };
-            object::copy_object(handle.as_fd(), &was, self.kept.as_fd(), name, self.keeping.most_bytes)
+            object::copy_object(handle.as_fd(), &was, self.kept.as_fd(), name, most)
         });
         if let Ok(Some(bytes)) = copied {
             self.copied_bytes = self.copied_bytes.map(|all| all + bytes);
             return Ok(true);
         }
         let _ = unlinkat(&self.kept, name, AtFlags::empty());
-        match copied {
-            Err(errno) => self.lost(object, id, "keeping a copy of it", errno)?,
-            Ok(_) => self.note(Event::Content { id, content: Content::NotKept }),
-        }
-        Ok(false)
+        copied.map(|_| false)
     }
 
     /// A file of the store that is not there yet.

@@ -276,7 +276,13 @@ impl Store {
         let number = recorder.number();
         let failed =
             |source| JournalError::Io { what: format!("{}: ending it", self.log_path(number).display()), source };
-        let survey = Survey::of(&self.roots, &recorder.entry, &|id| id, Look::Changes(self.kept.as_fd()), wanted)?;
+        let survey = Survey::of(
+            &self.roots,
+            &recorder.entry,
+            &|id| id,
+            Look::Changes(self.kept.as_fd(), &recorder.digests),
+            wanted,
+        )?;
         let files = recorder.entry.files;
         let kept_bytes = match recorder.copied_bytes {
             Some(copied) => Ok(copied + survey.kept_bytes),

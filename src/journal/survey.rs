@@ -7,6 +7,7 @@ use std::os::fd::{AsFd as _, BorrowedFd};
 use rustix::fs::{AtFlags, OFlags, unlinkat};
 use rustix::io::Errno;
 
+use super::appended::{Digests, digest};
 use super::bytes::Bytes;
 use super::entry::{Entry, Old, Place, file_name};
 use super::error::{JournalError, UNWANTED};
@@ -29,6 +30,8 @@ pub(super) struct Survey {
     pub(super) inner: Vec<(Place, Stat, (Id, Bytes))>,
     /// Directories that the entry does not know, each with the one with noted names that the entry left in its place.
     pub(super) stand_ins: Vec<(Id, Id)>,
+    /// Files whose content is lost: only their length was kept, and more was changed.
+    overwritten: Vec<Id>,
     /// Of old objects: whether content and metadata are others.
     differences: HashMap<Id, (bool, bool)>,
     /// What only the store has any more, on the disk.
@@ -40,7 +43,7 @@ pub(super) struct Survey {
 pub(super) enum Look<'a> {
     /// What the entry has changed; this is what the store keeps, where links to what is still there are let go of. Directories that the
     /// entry made are looked through only if something old was put into one.
-    Changes(BorrowedFd<'a>),
+    Changes(BorrowedFd<'a>, &'a Digests),
     /// What is there.
     All,
 }
@@ -72,7 +75,7 @@ impl Survey {
             });
             looked.map_err(JournalError::io(format!("{}: looking through it", root.shown.display())))?;
         }
-        if let Look::Changes(store) = look {
+        if let Look::Changes(store, _) = look {
             walk.kept(store).map_err(JournalError::io("looking through what was kept"))?;
         }
         Ok(walk.survey)
@@ -80,14 +83,19 @@ impl Survey {
 
     /// How the entry is left.
     pub(super) fn events(self) -> impl Iterator<Item = Event> {
-        let Self { names, objects, inside, differences, .. } = self;
+        let Self { names, objects, inside, differences, overwritten, .. } = self;
+        let lost = overwritten.into_iter().map(|id| Event::Content { id, content: Content::NotKept });
         let left =
             names.into_iter().filter_map(|((dir, name), found)| Some(Event::Left { dir, name, after: found?.id }));
         let states = objects.into_iter().map(move |(id, stat)| {
             let (content, metadata) = differences.get(&id).copied().unwrap_or_default();
             Event::State { stat, content, metadata }
         });
-        left.chain(states).chain(inside.into_iter().map(|(id, Place { root, path })| Event::Inside { id, root, path }))
+        lost.chain(left).chain(states).chain(inside.into_iter().map(|(id, Place { root, path })| Event::Inside {
+            id,
+            root,
+            path,
+        }))
     }
 }
 
@@ -159,7 +167,7 @@ impl Walk<'_> {
     /// Whether a new directory stands where another one stood.
     fn is_remade(&self, before: Id, now: &Stat) -> bool {
         let was_dir = self.entry.olds.get(&before).is_some_and(|old| old.stat.is_dir());
-        matches!(self.look, Look::Changes(_)) && was_dir && now.is_dir() && self.entry.is_new(now.id)
+        matches!(self.look, Look::Changes(..)) && was_dir && now.is_dir() && self.entry.is_new(now.id)
     }
 
     /// Takes down what is new in a directory that stands where another one stood, whose names were all noted when it was emptied.
@@ -195,7 +203,7 @@ impl Walk<'_> {
         if let Some(known) = self.survey.objects.get(&stat.id) {
             return Ok(*known);
         }
-        if let (Look::Changes(store), Some(old)) = (self.look, self.entry.olds.get(&stat.id)) {
+        if let (Look::Changes(store, _), Some(old)) = (self.look, self.entry.olds.get(&stat.id)) {
             if let Some(kept) = old.kept.first().filter(|kept| !kept.is_copy && !stat.is_dir()) {
                 // It is still there, so the link is not needed.
                 object::there(unlinkat(store, kept.name(), AtFlags::empty()))?;
@@ -233,11 +241,28 @@ impl Walk<'_> {
         old: &Old,
         store: BorrowedFd<'_>,
     ) -> Result<(), Errno> {
-        let (content, metadata) = differences(old, stat, dir, name, store)?;
+        let (mut content, metadata) = differences(old, stat, dir, name, store)?;
+        if self.is_overwritten(dir, name, stat, old)? {
+            self.survey.overwritten.push(stat.id);
+            content = true;
+        }
         // The times of a directory follow from what is noted in it, if anything is.
         let is_dated = stat.is_dir() && self.entry.names.contains_key(&stat.id) || old.stat.mtime == stat.mtime;
         self.survey.differences.insert(stat.id, (content, metadata || !is_dated));
         Ok(())
+    }
+
+    /// Returns true if a file of which only the length was kept has not only grown.
+    fn is_overwritten(&self, dir: BorrowedFd<'_>, name: &OsStr, now: &Stat, old: &Old) -> Result<bool, Errno> {
+        let Look::Changes(_, digests) = self.look else { return Ok(false) };
+        let was = digests.get(&now.id).filter(|_| old.content == Content::Grew && old.stat.ctime != now.ctime);
+        let Some(was) = was else { return Ok(false) };
+        match object::open_file(dir, name, OFlags::RDONLY) {
+            Ok(Some(file)) => Ok(digest(file, old.stat.size)?.as_ref() != Some(was)),
+            // Nobody can compare what may not be read.
+            Ok(None) | Err(Errno::ACCESS) => Ok(false),
+            Err(errno) => Err(errno),
+        }
     }
 }
 

@@ -6,6 +6,7 @@ mod keeping;
 mod kills;
 mod logs;
 mod memory;
+mod ownership;
 mod parts;
 mod picture;
 mod places;

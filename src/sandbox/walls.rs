@@ -71,10 +71,10 @@ impl Walls {
         }
         let scopes = abi >= Some(SCOPES_ABI);
         let host = plan.network == Network::Host;
-        // On a network of its own it can only meet sockets of other commands.
+        // Other commands on the same network could hand it descriptors.
         let options = Options {
             scope_signals: scopes,
-            scope_abstract_sockets: scopes && host,
+            scope_abstract_sockets: scopes,
             reading: false,
             refuse_tcp: false,
             abi: abi.unwrap_or(0),

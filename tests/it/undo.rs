@@ -7,6 +7,7 @@ mod dry_runs;
 mod evasions;
 mod hiding;
 mod known_failures;
+mod others;
 mod people;
 mod places;
 mod stores;

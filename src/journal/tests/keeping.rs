@@ -31,13 +31,16 @@ fn what_is_new_needs_no_note() {
     edit(&world, &mut recorder, "new/a", "text");
     assert_eq!([recorder.knows_gain(dir, "b".as_ref()), recorder.knows_loss(dir)], [true, true]);
     let known = ["new", "b"].map(|name| recorder.knows_gain(above, name.as_ref()));
-    assert_eq!((known, recorder.knows_loss(above)), ([true, false], false));
+    // It stands there now.
+    assert_eq!((known, recorder.knows_loss(above)), ([false, false], false));
+    tell(&world, &mut recorder, "new/a", |recorder, at| recorder.content(at, Writing::Anywhere));
     let new = Id::of(fs::File::open(root.join("new/a")).unwrap()).unwrap();
     let known = [new, old].map(|id| (recorder.knows_content(id, Writing::Anywhere), recorder.knows_metadata(id)));
     assert_eq!(known, [(true, true), (false, false)]);
     tell(&world, &mut recorder, "old", |recorder, at| recorder.content(at, Writing::Appends));
     let known = [Writing::Appends, Writing::Anywhere].map(|writing| recorder.knows_content(old, writing));
-    assert_eq!((known, recorder.knows_metadata(old)), ([true, false], true));
+    // A small one is copied.
+    assert_eq!((known, recorder.knows_metadata(old)), ([true, true], true));
     let handle = fs::File::open(root).unwrap();
     let inner = fs::File::open(root.join("new")).unwrap();
     let from = At { dir: handle.as_fd(), name: "old".as_ref(), root: 0, path: Path::new(""), seen: None };

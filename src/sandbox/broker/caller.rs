@@ -43,6 +43,10 @@ impl Caller {
         Ok(self.proc.get_or_init(|| proc))
     }
 
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+
     /// Whether it has this number. Another thread may have it now: then nothing is found through this one.
     pub fn is(&self, pid: u32) -> bool {
         self.pid == pid
@@ -166,6 +170,44 @@ impl Caller {
         written.collect()
     }
 
+    /// Returns true if descriptors lie unread in one of its sockets.
+    pub fn has_queued_descriptors(&self) -> bool {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let dir = self.proc().and_then(|proc| openat(proc, "fd", flags, Mode::empty())).and_then(Dir::new);
+        let names = dir.into_iter().flatten().filter_map(Result::ok);
+        let numbers = names.filter_map(|entry| entry.file_name().to_str().ok()?.parse().ok());
+        let mut sockets = numbers.filter(|fd| {
+            self.statx(*fd, StatxFlags::TYPE)
+                .is_ok_and(|stat| FileType::from_raw_mode(stat.stx_mode.into()) == FileType::Socket)
+        });
+        sockets.any(|fd: i32| {
+            let text = std::fs::read_to_string(format!("/proc/{}/fdinfo/{fd}", self.pid)).unwrap_or_default();
+            let queued = text.lines().find_map(|line| line.strip_prefix("scm_fds:"));
+            queued.is_some_and(|number| number.trim() != "0")
+        })
+    }
+
+    /// The files that it has mapped so that it can write to them, without a descriptor: shared, and not only for reading (`mw`).
+    pub fn mapped(&self) -> Vec<OwnedFd> {
+        let smaps = || std::fs::read(format!("/proc/{}/smaps", self.pid));
+        let has_shared = |maps: Vec<u8>| maps.split(|byte| *byte == b'\n').any(|line| shared_file(line).is_some());
+        if !std::fs::read(format!("/proc/{}/maps", self.pid)).is_ok_and(has_shared) {
+            return Vec::new();
+        }
+        let (mut found, mut file) = (Vec::new(), None);
+        for line in smaps().unwrap_or_default().split(|byte| *byte == b'\n') {
+            if let Some(flags) = line.strip_prefix(b"VmFlags:") {
+                let is_writable = flags.split(u8::is_ascii_whitespace).any(|flag| flag == b"mw");
+                found.extend(file.take().filter(|_| is_writable));
+            } else if !line.split(u8::is_ascii_whitespace).next().is_some_and(|word| word.ends_with(b":")) {
+                file = shared_file(line).map(<[u8]>::to_vec);
+            }
+        }
+        found.sort();
+        found.dedup();
+        found.iter().filter_map(|path| self.walk(libc::AT_FDCWD, path, false).ok()).collect()
+    }
+
     /// Whether it has this descriptor from `O_PATH`, with which nothing can be changed (open(2)).
     fn is_only_a_path(&self, fd: i32) -> bool {
         self.flags(fd).is_some_and(|flags| flags.contains(OFlags::PATH))
@@ -199,6 +241,14 @@ fn own_descriptor(path: &[u8], pid: u32) -> Option<(i32, Option<&[u8]>)> {
     let plain = number == b"0" || number.first().is_some_and(|first| (b'1'..=b'9').contains(first));
     let fd = std::str::from_utf8(number).ok()?.parse().ok().filter(|_| plain)?;
     Some((fd, rest))
+}
+
+/// The path in a line of `/proc/PID/maps`, if it is of a file that is mapped shared.
+fn shared_file(line: &[u8]) -> Option<&[u8]> {
+    let mut words = line.split(|byte| *byte == b' ');
+    let is_shared = words.nth(1)?.get(3) == Some(&b's');
+    let path = line.iter().position(|byte| *byte == b'/').map(|at| &line[at..])?;
+    (is_shared && !path.ends_with(b" (deleted)")).then_some(path)
 }
 
 /// What there is no way to through a descriptor that is not open.

@@ -7,9 +7,11 @@
 mod mutation;
 mod place;
 
+use std::collections::HashMap;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
@@ -21,7 +23,7 @@ use super::kill_scope::each_descendant;
 use super::plan::{Place, PlannedJournal};
 use super::sys::seccomp::Notification;
 use super::wire::Changed;
-use crate::journal::{JournalError, Recorder, Root, SKIPPED, Skips, Stat, Store, WhenFull, Writing};
+use crate::journal::{Id, JournalError, Recorder, Root, SKIPPED, Skips, Stat, Store, WhenFull, Writing};
 use crate::limits::MAX_READ_ONLY_TOLD;
 use mutation::{Mutation, Named, decode};
 use place::{Places, Spot, Target, Unplaced, stat_of};
@@ -81,6 +83,9 @@ impl Journal {
             places,
             recorder: None,
             caller: None,
+            gaining: HashMap::new(),
+            is_session: false,
+            opened: HashMap::new(),
             fault: None,
             read_only: Vec::new(),
         }
@@ -106,6 +111,12 @@ pub struct CommandJournal<'a> {
     recorder: Option<Recorder>,
     /// Who asked last: mostly the same one asks again.
     caller: Option<Caller>,
+    /// By thread, the name under which its last call was to make something, and when it asked.
+    gaining: HashMap<u32, (Spot, SystemTime)>,
+    /// Whether it has an entry for each of its calls, as a session has.
+    is_session: bool,
+    /// In a session, the files that were opened for writing: a descriptor that lies in a socket may still change them.
+    opened: HashMap<Id, Spot>,
     /// Why something could not be noted.
     fault: Option<String>,
     /// What it wanted to change where its mount is read-only, the first ones.
@@ -114,6 +125,7 @@ pub struct CommandJournal<'a> {
 
 impl Witness for CommandJournal<'_> {
     fn note(&mut self, asked: &Notification) -> Option<Result<(), Errno>> {
+        self.settle_gains(asked.pid);
         let mutation = decode(asked.nr, &asked.args)?;
         let known = self.caller.take().filter(|caller| caller.is(asked.pid));
         let noted = known.and_then(|caller| Some((self.note_by(&caller, mutation)?, caller)));
@@ -131,6 +143,15 @@ impl Witness for CommandJournal<'_> {
 /// What is in a root and elsewhere, as in a /tmp on the same filesystem, would be changed there unseen. In namespaces the kernel says the
 /// same, of mounts.
 const OTHER_FILESYSTEM: Unplaced = Unplaced::Refused(Errno::XDEV);
+
+/// Longest time from the question about a call to the birth of what it makes.
+const MAKING: Duration = Duration::from_secs(1);
+
+/// Most files of a session that are remembered as opened for writing.
+const MAX_OPENED: usize = 10_000;
+const TOO_MANY_OPENED: &str =
+    "more files were opened than are watched, and a descriptor that lies in a socket may still change them";
+const MOVED_AWAY: &str = "a file was moved or deleted, and a descriptor that lies in a socket may still change it";
 
 /// Why something was not noted.
 enum Unnoted {
@@ -160,11 +181,11 @@ enum Note {
 impl Note {
     /// Whether the journal has all that it would be told.
     fn is_known_to(&self, recorder: &Recorder) -> bool {
-        let start = recorder.start();
+        let made = |spot: &Spot| recorder.made_both(spot.dir_id(), spot.found().map(|found| found.id));
         match self {
             Self::Gains(spot) => recorder.knows_gain(spot.dir_id(), spot.name()),
-            Self::Loses(spot) => spot.is_new(start),
-            Self::Renames(from, to, _) | Self::Links(from, to) => from.is_new(start) && to.is_new(start),
+            Self::Loses(spot) => made(spot),
+            Self::Renames(from, to, _) | Self::Links(from, to) => made(from) && made(to),
             Self::Metadata(spot) => spot.found().is_none_or(|found| recorder.knows_metadata(found.id)),
             Self::MetadataOf(_) | Self::ContentOf(_) => false,
             Self::Content(spot, writing) => spot.found().is_none_or(|found| recorder.knows_content(found.id, *writing)),
@@ -213,7 +234,10 @@ impl CommandJournal<'_> {
     /// Ends the entry; the next one is called `next`, and there is none if that is empty. `None` if nothing of the tree is other than it was, and all was noted.
     pub fn end_entry(&mut self, next: &str) -> Option<Changed> {
         next.clone_into(&mut self.title);
+        self.settle_gains(0);
+        self.is_session |= !next.is_empty();
         let recorder = self.recorder.take();
+        self.gaining.clear();
         if recorder.as_ref().is_some_and(Recorder::has_skipped) {
             self.fault.get_or_insert_with(|| SKIPPED.to_owned());
         }
@@ -234,10 +258,40 @@ impl CommandJournal<'_> {
         (has_ended || fault.is_some()).then_some(Changed { call, fault, ..Changed::default() })
     }
 
+    /// Takes down what calls have made since they asked; that of this thread is over.
+    fn settle_gains(&mut self, asking: u32) {
+        let Some(recorder) = &mut self.recorder else { return };
+        let (opened, is_session) = (&mut self.opened, self.is_session);
+        self.gaining.retain(|thread, (spot, asked)| {
+            let found = spot.look_again().map(|found| found.id);
+            if found.is_none() && *thread != asking {
+                return true;
+            }
+            // What was born later is somebody else's, in the place of what was made.
+            let last = asked.duration_since(UNIX_EPOCH).unwrap_or_default() + MAKING;
+            let found = found.filter(|found| i128::from(found.2) <= last.as_nanos().cast_signed());
+            recorder.gained(spot.dir_id(), spot.name(), found);
+            if is_session
+                && opened.len() < MAX_OPENED
+                && let Some(found) = found
+            {
+                opened.insert(found, spot.again());
+            }
+            false
+        });
+    }
+
     /// What programs have open already they can change without a call that would wait.
     fn note_held(&mut self) {
-        let held: Vec<(OwnedFd, bool)> =
-            each_descendant().flat_map(|pid| Caller::new(pid.as_raw().cast_unsigned()).written()).collect();
+        let held = each_descendant().flat_map(|pid| {
+            let caller = Caller::new(pid.as_raw().cast_unsigned());
+            let mapped = caller.mapped().into_iter().map(|file| (file, false));
+            caller.written().into_iter().chain(mapped)
+        });
+        let held: Vec<(OwnedFd, bool)> = held.collect();
+        if each_descendant().any(|pid| Caller::new(pid.as_raw().cast_unsigned()).has_queued_descriptors()) {
+            self.note_opened();
+        }
         for (file, appends) in held {
             let writing = if appends { Writing::Appends } else { Writing::Anywhere };
             let noted = match self.places.of_object(file) {
@@ -250,6 +304,28 @@ impl CommandJournal<'_> {
             };
             if let Err(error) = noted {
                 self.fault.get_or_insert_with(|| error.to_string());
+            }
+        }
+    }
+
+    /// Notes all that the session has opened for writing.
+    fn note_opened(&mut self) {
+        if self.opened.len() == MAX_OPENED {
+            self.fault.get_or_insert_with(|| TOO_MANY_OPENED.to_owned());
+        }
+        let opened: Vec<(Id, Spot)> = self.opened.iter().map(|(id, spot)| (*id, spot.again())).collect();
+        for (id, spot) in opened {
+            match spot.found() {
+                Some(found) if found.id == id => {
+                    let note = self.content(Target::Spot(spot), Writing::Anywhere);
+                    if let Some(Err(error)) = note.map(|note| self.record(&note)) {
+                        self.fault.get_or_insert_with(|| error.to_string());
+                    }
+                }
+                _ => {
+                    self.opened.remove(&id);
+                    self.fault.get_or_insert_with(|| MOVED_AWAY.to_owned());
+                }
             }
         }
     }
@@ -293,7 +369,11 @@ impl CommandJournal<'_> {
         self.record(&note).map_err(|error| match error {
             JournalError::Moved { .. } => Unnoted::Moved(error),
             error => Unnoted::Failed(error),
-        })
+        })?;
+        if let Note::Gains(spot) = note {
+            self.gaining.insert(caller.pid(), (spot, SystemTime::now()));
+        }
+        Ok(())
     }
 
     /// What the journal does not have yet, looked at.
@@ -335,6 +415,14 @@ impl CommandJournal<'_> {
                 } else {
                     places.of_name(caller, dir, &path)?.into()
                 };
+                if self.is_session
+                    && self.opened.len() < MAX_OPENED
+                    && writes
+                    && let Target::Spot(spot) = &target
+                    && let Some(found) = spot.found()
+                {
+                    self.opened.insert(found.id, spot.again());
+                }
                 match target {
                     Target::Spot(spot) if spot.found().is_none() => creates.then_some(Note::Gains(spot)),
                     target if writes => {

@@ -68,9 +68,14 @@ impl Spot {
         &self.name
     }
 
-    /// Whether directory and object were both made after that time.
-    pub(super) fn is_new(&self, time: i64) -> bool {
-        self.dir.id.2 > time && self.found().is_none_or(|found| found.id.2 > time)
+    /// The same name, not looked at yet.
+    pub(super) fn again(&self) -> Self {
+        Self::new(Arc::clone(&self.dir), &self.name)
+    }
+
+    /// What stands there now.
+    pub(super) fn look_again(&self) -> Option<Stat> {
+        stat(&self.dir.handle, &self.name).ok().flatten()
     }
 }
 

@@ -85,6 +85,7 @@ const EBUSY: Answer = Answer::Errno(libc::EBUSY);
 const ENOSYS: Answer = Answer::Errno(libc::ENOSYS);
 const EPROTONOSUPPORT: Answer = Answer::Errno(libc::EPROTONOSUPPORT);
 const EOPNOTSUPP: Answer = Answer::Errno(libc::EOPNOTSUPP);
+const ENOTTY: Answer = Answer::Errno(libc::ENOTTY);
 
 // Numbers that the libc crate does not have on every architecture; from 424 on they are the same on all.
 pub(in crate::sandbox) const SYS_FCHMODAT2: c_long = 452;
@@ -323,6 +324,12 @@ const COMMON: &[Line] = &[
     #[cfg(target_arch = "x86_64")]
     line(&[libc::SYS_mknod], &[In(1, FILE_TYPE, &[libc::S_IFBLK, libc::S_IFCHR])], EPERM, "a device is not a file"),
     line(&[libc::SYS_mknodat], &[In(2, FILE_TYPE, &[libc::S_IFBLK, libc::S_IFCHR])], EPERM, "a device is not a file"),
+    line(
+        &[libc::SYS_renameat2],
+        &[Has(4, libc::RENAME_WHITEOUT)],
+        Answer::Errno(libc::EINVAL),
+        "it makes a device; file systems without whiteouts answer the same",
+    ),
 ];
 
 /// With namespaces: the only process in sight that is not the command's is its supervisor, number 1.

@@ -345,6 +345,48 @@ fn terminals_and_inodes_are_not_steered() {
 }
 
 #[test]
+fn journaled_ioctl_that_changes_contents_is_refused() {
+    const ENOTTY: u32 = errno(libc::ENOTTY);
+    for (command, answer) in [
+        (0x4030_5839, ENOTTY),        // FS_IOC_ZERO_RANGE
+        (0x4030_582b, ENOTTY),        // FS_IOC_UNRESVSP64
+        (0xc028_660f, ENOTTY),        // EXT4_IOC_MOVE_EXT
+        (0x6611, ENOTTY),             // EXT4_IOC_SWAP_BOOT
+        (0xc0c0_586d, ENOTTY),        // XFS_IOC_SWAPEXT
+        (0x5000_940a, ENOTTY),        // BTRFS_IOC_SNAP_DESTROY and its like
+        (2, ALLOW),                   // FIGETBSZ
+        (0x8008_6601, ALLOW),         // FS_IOC_GETFLAGS
+        (0x4004_9409, ALLOW),         // FICLONE
+        (0x4020_940d, ALLOW),         // FICLONERANGE
+        (0xc018_9436, ALLOW),         // FIDEDUPERANGE
+        (0x541b, ALLOW),              // FIONREAD
+        (0x5421, ALLOW),              // FIONBIO
+        (0x8912, ALLOW),              // SIOCGIFCONF
+        (0x5412, errno(libc::EPERM)), // TIOCSTI
+    ] {
+        let rules = Rules { journaled: true, ..ENCLOSED };
+        assert_eq!(ask(rules, libc::SYS_ioctl, [0, command, 0]), answer, "{command:#x}");
+    }
+}
+
+#[test]
+fn journaled_asynchronous_write_is_refused() {
+    for call in [libc::SYS_io_setup, libc::SYS_io_submit] {
+        let answers = [false, true].map(|journaled| ask(Rules { journaled, ..ENCLOSED }, call, [1, 0]));
+        assert_eq!(answers, [ALLOW, errno(libc::ENOSYS)]);
+    }
+}
+
+#[test]
+fn rename_that_leaves_whiteout_is_refused() {
+    for rules in all_rules() {
+        let answers =
+            [0, libc::RENAME_WHITEOUT].map(|flags| ask(rules, libc::SYS_renameat2, [0, 0, 0, 0, flags.into()]));
+        assert_eq!(answers, [ALLOW, errno(libc::EINVAL)]);
+    }
+}
+
+#[test]
 fn other_processes_are_not_steered() {
     for call in [
         libc::SYS_prlimit64,

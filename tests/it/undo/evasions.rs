@@ -55,6 +55,27 @@ fn what_a_session_holds_open_is_kept_for_each_cell() {
 }
 
 #[test]
+fn mapping_without_descriptor_is_kept_for_each_cell() {
+    for tier in TIERS {
+        let tree = Tree::new();
+        tree.file("work/a", "before");
+        let mut server = start(&tree, tier);
+        let map = "import ctypes, os\n\
+                   libc = ctypes.CDLL(None); libc.mmap.restype = ctypes.c_void_p\n\
+                   fd = os.open('a', os.O_RDWR); at = libc.mmap(None, 6, 3, 1, fd, ctypes.c_long(0)); os.close(fd)";
+        cell(&mut server, map);
+        for text in ["one", "two"] {
+            let told = cell(&mut server, &format!("ctypes.memmove(at, b'{text}', 3); None"));
+            let told = told[0].as_str().unwrap();
+            let (what, call) = told.split_once(": undo with call ").unwrap();
+            assert_eq!(what, "changed: edited a", "{tier}: {text}");
+            undo(&mut server, call.parse().unwrap());
+            assert_eq!(fs::read_to_string(tree.path("work/a")).unwrap(), "before", "{tier}: {text}");
+        }
+    }
+}
+
+#[test]
 fn nothing_leaves_what_is_kept_by_another_name() {
     for tier in TIERS {
         let tree = Tree::new();

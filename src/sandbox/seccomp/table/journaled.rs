@@ -1,7 +1,7 @@
 //! What the kernel asks about where changes are noted: whatever can change what a name stands for, or opens what exists to write to it.
 
 use super::Clause::{Has, In, NotIn};
-use super::{ALL, Answer, EOPNOTSUPP, Line, PATH, SYS_FCHMODAT2, SYS_REMOVEXATTRAT, line};
+use super::{ALL, Answer, ENOSYS, ENOTTY, EOPNOTSUPP, Line, PATH, SYS_FCHMODAT2, SYS_REMOVEXATTRAT, line};
 
 /// Of a file that was opened for appending, only the size is kept: what else can change it comes here as well.
 const CAN_OVERWRITE: &str =
@@ -11,6 +11,24 @@ const CHANGES_BY_OPENING: u32 = 0o1 | 0o2 | 0o100 | 0o1000;
 const APPEND: u32 = libc::O_APPEND.cast_unsigned();
 /// `RWF_NOAPPEND` of `linux/fs.h`.
 const NO_APPEND: u32 = 0x20;
+/// Types (`_IOC_TYPE`) of ioctls that no file system takes: terminals, with `FIONREAD` and the like, sockets, namespaces, pidfds,
+/// epoll, the random device.
+const OF_NO_FILE: &[u32] = &[0x5400, 0x8900, 0xb700, 0xff00, 0x8a00, 0x5200];
+/// Ioctls on regular files that change no content, or only by a descriptor that may write anywhere: `FIGETBSZ`, `FS_IOC_GETFLAGS`,
+/// `FS_IOC_GETVERSION`, `FS_IOC_FIEMAP`, `FS_IOC_FSGETXATTR`, `FS_IOC_GETFSLABEL`, `FS_IOC_GETFSUUID`, `FICLONE`, `FICLONERANGE`,
+/// `FIDEDUPERANGE`.
+const OF_FILES: &[u32] = &[
+    2,
+    0x8008_6601,
+    0x8008_7601,
+    0xc020_660b,
+    0x801c_581f,
+    0x8100_9431,
+    0x8011_1500,
+    0x4004_9409,
+    0x4020_940d,
+    0xc018_9436,
+];
 
 pub(super) const LINES: &[Line] = &[
     #[cfg(target_arch = "x86_64")]
@@ -96,5 +114,17 @@ pub(super) const LINES: &[Line] = &[
         &[Has(5, NO_APPEND)],
         EOPNOTSUPP,
         "the same; kernels before Linux 6.9 have it not, either",
+    ),
+    line(
+        &[libc::SYS_io_setup, libc::SYS_io_submit],
+        &[],
+        ENOSYS,
+        "the same flag lies in memory there, which a filter cannot read; kernels can be built without",
+    ),
+    line(
+        &[libc::SYS_ioctl],
+        &[NotIn(1, 0xff00, OF_NO_FILE), NotIn(1, ALL, OF_FILES)],
+        ENOTTY,
+        "file systems change contents by ioctls of their own; a file system without one answers the same",
     ),
 ];

@@ -1,0 +1,50 @@
+//! Digests of large files that are opened for appending: only their length is kept, so the end of the entry compares the rest.
+
+use std::collections::HashMap;
+use std::os::fd::AsFd;
+
+use rustix::fs::OFlags;
+use rustix::io::{Errno, pread};
+use sha2::{Digest as _, Sha256};
+
+use super::object::{self, Id};
+use super::recorder::{Found, Recorder};
+
+/// Bytes that are read at a time.
+const CHUNK_BYTES: usize = 64 * 1024;
+
+type Digest = [u8; 32];
+
+/// By file, the digest of the bytes that it had.
+pub(super) type Digests = HashMap<Id, Digest>;
+
+/// Computes the digest of the first `size` bytes; `None` if the file has fewer.
+pub(super) fn digest(file: impl AsFd, size: u64) -> Result<Option<Digest>, Errno> {
+    let (mut sum, mut part, mut at) = (Sha256::new(), vec![0; CHUNK_BYTES], 0);
+    while at < size {
+        let most = usize::try_from(size - at).unwrap_or(CHUNK_BYTES).min(CHUNK_BYTES);
+        let got = pread(&file, &mut part[..most], at)?;
+        if got == 0 {
+            return Ok(None);
+        }
+        sum.update(&part[..got]);
+        at += got as u64;
+    }
+    Ok(Some(sum.finalize().into()))
+}
+
+impl Recorder {
+    /// Takes the digest of a file of which only the length is kept. Without one, nothing is compared.
+    pub(super) fn take_digest(&mut self, object: &Found<'_>, id: Id) {
+        let size = self.entry.olds[&id].stat.size;
+        let taken = || {
+            let file = object.handle()?.ok_or(Errno::NOENT)?;
+            digest(object::reopen(&file, OFlags::RDONLY)?, size)
+        };
+        if size <= self.keeping.most_bytes
+            && let Ok(Some(digest)) = taken()
+        {
+            self.digests.insert(id, digest);
+        }
+    }
+}

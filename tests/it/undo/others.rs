@@ -1,0 +1,76 @@
+//! Work of others that a running command destroys: it is kept, told, and comes back.
+
+use std::fs;
+
+use pretty_assertions::assert_eq;
+use serde_json::{Value, json};
+
+use super::commands::TIERS;
+use crate::harness::Server;
+use crate::schema::NEWEST_HANDSHAKE;
+use crate::tree::Tree;
+
+/// A server, and a background command that has changed `g` and goes on with `line` once `go` is there.
+fn waiting(tree: &Tree, tier: &str, more: &[&str], line: &str) -> Server {
+    let allowed = format!("{}:rw", tree.text("work"));
+    let flags = ["--allow", &allowed, "--sandbox", tier].iter().chain(more).copied().collect::<Vec<_>>();
+    let mut server = Server::open(tree, NEWEST_HANDSHAKE, &flags);
+    let line = format!("echo changed >g; touch began; until [ -e go ]; do sleep 0.01; done; {line}");
+    server.call("execute_command", json!({"command": line, "background": true})).texts();
+    let began = "until [ -e began ]; do sleep 0.01; done";
+    server.call("execute_command", json!({"command": began})).texts();
+    server
+}
+
+/// Lets the command go on, and returns what its end says.
+fn end(server: &mut Server, tree: &Tree) -> Value {
+    tree.file("work/go", "");
+    let reply = server.call("follow_command", json!({"commandId": "c1", "waitSecs": 60}));
+    reply.result()["structuredContent"].clone()
+}
+
+#[test]
+fn work_of_others_comes_back_from_older_command() {
+    for tier in TIERS {
+        let tree = Tree::new();
+        tree.file("work/f", "old").file("work/g", "old");
+        let line = "rm new mine; echo other >f";
+        let mut server = waiting(&tree, tier, &[], line);
+        for (path, content) in [("new", "by a call"), ("f", "replaced")] {
+            let path = tree.text(&format!("work/{path}"));
+            server.call("write_file", json!({"path": path, "content": content})).texts();
+        }
+        tree.file("work/mine", "by a person");
+        let told = end(&mut server, &tree);
+        let text = told.to_string();
+        for change in ["deleted mine", "deleted new", "edited f"] {
+            assert!(text.contains(change), "{tier}: {text}");
+        }
+        let undone = server.call("undo_changes", json!({"calls": [1]})).text();
+        let now = ["f", "g", "mine", "new"].map(|path| fs::read_to_string(tree.path("work").join(path)).ok());
+        let back = ["replaced", "old", "by a person", "by a call"].map(|text| Some(text.to_owned()));
+        assert_eq!(now, back, "{tier}: {undone}");
+    }
+}
+
+#[test]
+fn autorun_file_replaced_since_is_told_and_frozen() {
+    const PACKAGE: &str = "{\"name\":\"a\",\"scripts\":{\"test\":\"true\"}}";
+    for tier in TIERS {
+        for frozen in [false, true] {
+            let tree = Tree::new();
+            tree.file("work/package.json", PACKAGE).file("work/g", "old");
+            let evil = r#"printf '{"name":"b","scripts":{"test":"true","postinstall":"evil"}}' >package.json"#;
+            let more: &[&str] = if frozen { &["--freeze-sinks"] } else { &[] };
+            let mut server = waiting(&tree, tier, more, evil);
+            let edit =
+                json!({"path": tree.text("work/package.json"), "edits": [{"oldText": "\"a\"", "newText": "\"b\""}]});
+            server.call("edit_file", edit).texts();
+            let told = end(&mut server, &tree).to_string();
+            assert!(told.contains("postinstall"), "{tier}: {told}");
+            let now = fs::read_to_string(tree.path("work/package.json")).unwrap();
+            assert_eq!(now.contains("evil"), !frozen, "{tier}: {told}");
+            assert!(now.contains("\"b\""), "{tier}: {now}");
+        }
+    }
+}
