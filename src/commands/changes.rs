@@ -167,6 +167,9 @@ fn undo(names: &Names<'_>, asked: &UndoArguments) -> Result<ExitCode> {
     for conflict in conflicts {
         let _ = writeln!(text, "[forced: {conflict}]");
     }
+    for line in names.left_alone(&done) {
+        let _ = writeln!(text, "[{line}]");
+    }
     let _ = match done.number {
         Some(number) => writeln!(text, "[undone; `replay changes undo {number}` takes that back]"),
         None => writeln!(text, "[dry run: nothing was undone]"),

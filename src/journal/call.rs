@@ -124,7 +124,13 @@ impl Journal {
             return Settled { outside: all, ..Settled::none() };
         }
         let paths: Vec<Place> = by.into_iter().collect();
-        let options = Options { paths: &paths, freezes: true, memory: Memory::Overdrawn, ..Options::default() };
+        let options = Options {
+            paths: &paths,
+            freezes: true,
+            splits_units: true,
+            memory: Memory::Overdrawn,
+            ..Options::default()
+        };
         let undone = self.store.undo(&[number], PUTS_BACK, options);
         let failed = match undone {
             Ok(undone) => match undone.conflicts.first() {

@@ -8,6 +8,7 @@ use super::entry::{Entry, Name, Place};
 use super::log::Version;
 use super::object::{Id, Stat};
 use super::survey::Survey;
+use super::units::{Obstacles, Places, Units};
 
 const NOT_KEPT: &str =
     "it was not kept: it was too large, could not be read, found no room, or went where nothing is noted";
@@ -74,7 +75,7 @@ impl Same {
     }
 
     /// The time of the change after which an object was first as it is, of one that goes by its first identity.
-    fn changed(&self, stat: &Stat) -> i64 {
+    pub(super) fn changed(&self, stat: &Stat) -> i64 {
         let mut version = (stat.id, stat.ctime);
         // A forged log could lead in a circle.
         for _ in 0..=self.versions.len() {
@@ -111,19 +112,24 @@ pub(super) struct Check<'a> {
     /// Entries that are not undone and began later than the first that is.
     pub(super) others: &'a [Entry],
     /// By name, the first entry to be undone that changed it: what others did before that stays.
-    pub(super) firsts: &'a HashMap<(Id, Bytes), u64>,
+    pub(super) firsts: &'a HashMap<(Id, Bytes), (u64, i64)>,
+    pub(super) units: &'a Units,
 }
 
 impl Check<'_> {
-    pub(super) fn conflicts(&self) -> Vec<Conflict> {
+    /// `obstacles` are those of units; `hides` says which places are not named in them.
+    pub(super) fn conflicts(&self, mut obstacles: Obstacles, hides: &dyn Fn(&Place) -> bool) -> Vec<Conflict> {
+        let places = Places { survey: self.survey, before: self.before, after: self.after };
         let mut found = BTreeSet::new();
         // What the entry left somewhere in the tree.
         let left = self.entry.all_names().filter_map(|(.., noted)| noted.after);
         let left: BTreeSet<Id> = left.chain(self.entry.inside.keys().copied()).collect();
         for (dir, name) in self.selected {
-            if let Some(why) = self.name(*dir, name, &left) {
-                let dir = self.survey.dirs.get(dir).or_else(|| self.after.get(dir)).or_else(|| self.before.get(dir));
-                found.extend(dir.map(|dir| Conflict { place: dir.join(name), why }));
+            if let Some(why) = self.name(*dir, name, &left)
+                && let Some(place) = places.of(*dir).map(|dir| dir.join(name))
+                && !obstacles.add(self.units, &(*dir, name.clone()), place.clone(), &why)
+            {
+                found.insert(Conflict { place, why });
             }
         }
         let back: BTreeSet<Id> =
@@ -131,10 +137,15 @@ impl Check<'_> {
         for (place, stat, below) in &self.survey.inner {
             let leads = &self.entry.names[&below.0][&below.1];
             let goes = self.selected.contains(below) && leads.before != leads.after;
-            if (goes || back.contains(&stat.id)) && !self.is_own(stat) {
-                found.insert(Conflict { place: place.clone(), why: "it was put there or changed since".into() });
+            let why = "it was put there or changed since";
+            if (goes || back.contains(&stat.id))
+                && !self.is_own(stat)
+                && !obstacles.add(self.units, below, place.clone(), why)
+            {
+                found.insert(Conflict { place: place.clone(), why: why.into() });
             }
         }
+        found.extend(obstacles.texts(self.units, hides).into_iter().map(|(place, why)| Conflict { place, why }));
         found.into_iter().collect()
     }
 
@@ -194,7 +205,7 @@ impl Check<'_> {
         if noted.before.or(noted.after).is_some() && self.has_no_directory(dir) {
             return Some("its directory is gone; make one in its place first".into());
         }
-        let first = self.firsts.get(&(dir, name.clone())).copied().unwrap_or(0);
+        let first = self.firsts.get(&(dir, name.clone())).map_or(0, |(number, _)| *number);
         for other in self.others.iter().filter(|other| other.number > first) {
             // One that began later may have been first: then this entry found what that one left.
             let changes = |id: &Id| {
@@ -237,31 +248,32 @@ impl Check<'_> {
     }
 }
 
-/// The names that undoing these places is about, all for none, but for those at or below `except`. What belongs together comes along: both ends of a move, the directories
-/// that are needed, and what was put into a new directory that goes.
+/// The names that undoing these places is about, all for none, but for those at or below `except`. What belongs together comes along: both
+/// ends of a move, the directories that are needed, what was put into a new directory that goes, and units. The second value: names of
+/// units that came along although `except` leaves them out.
 pub(super) fn select(
     entry: &Entry,
-    survey: &Survey,
-    [before, after]: [&HashMap<Id, Place>; 2],
+    Places { survey, before, after }: Places<'_>,
+    units: &Units,
     paths: &[Place],
     except: &[Place],
-) -> Selected {
+) -> [Selected; 2] {
     let changed: BTreeMap<(Id, &Bytes), _> = entry
         .all_names()
-        .filter(|(.., noted)| entry.is_changed(noted))
+        .filter(|(dir, name, noted)| entry.is_changed(noted) && !units.stays(&(*dir, (*name).clone())))
         .map(|(dir, name, noted)| ((dir, name), noted))
         .collect();
     // A directory that was made anew is undone whole: what it held before can only come back with it.
     let remade = entry.remade(after);
     let whole = |path: &Place| remade.iter().find(|above| path.is_at_or_below(above)).unwrap_or(path).clone();
     let paths: Vec<Place> = paths.iter().map(whole).collect();
-    let is_asked_for = |dir: &Id, name: &Bytes| {
-        let is_in = |among: &[Place]| {
-            let mut places = before.get(dir).into_iter().chain(after.get(dir)).map(|dir| dir.join(name));
-            places.any(|place| among.iter().any(|path| place.is_at_or_below(path)))
-        };
-        (paths.is_empty() || is_in(&paths)) && !is_in(except)
+    let is_in = |dir: &Id, name: &Bytes, among: &[Place]| {
+        let places = before.get(dir).into_iter().chain(after.get(dir)).map(|dir| dir.join(name));
+        let mut places = places.chain(units.place(&(*dir, name.clone())).cloned());
+        places.any(|place| among.iter().any(|path| place.is_at_or_below(path)))
     };
+    let is_asked_for =
+        |dir: &Id, name: &Bytes| (paths.is_empty() || is_in(dir, name, &paths)) && !is_in(dir, name, except);
     let mut selected: BTreeSet<(Id, &Bytes)> =
         changed.keys().filter(|(dir, name)| is_asked_for(dir, name)).copied().collect();
     loop {
@@ -282,9 +294,16 @@ pub(super) fn select(
         selected.extend(
             changed.iter().filter(|(_, noted)| belongs(noted.before) || belongs(noted.after)).map(|(key, _)| *key),
         );
+        let together: Vec<_> = selected.iter().map(|(dir, name)| (*dir, (*name).clone())).collect();
+        for (dir, name) in together.iter().flat_map(|key| units.together_with(key)) {
+            selected.insert((*dir, name));
+        }
         if selected.len() == had {
             break;
         }
     }
-    selected.into_iter().map(|(dir, name)| (dir, name.clone())).collect()
+    let selected: Selected = selected.into_iter().map(|(dir, name)| (dir, name.clone())).collect();
+    let is_cut = |(dir, name): &&(Id, Bytes)| units.place(&(*dir, name.clone())).is_some() && is_in(dir, name, except);
+    let cut = selected.iter().filter(is_cut).cloned().collect();
+    [selected, cut]
 }

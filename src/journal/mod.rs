@@ -42,6 +42,7 @@ mod survey;
 #[cfg(test)]
 mod tests;
 mod undo;
+mod units;
 mod versions;
 
 pub use bounds::Bounds;

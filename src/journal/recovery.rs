@@ -56,7 +56,7 @@ impl Store {
         }
         // The newest first.
         for (number, title) in interrupted {
-            let options = Options { force: true, ..Options::default() };
+            let options = Options { force: true, splits_units: true, ..Options::default() };
             self.undo_locked(&lock, &[number], &title, options, false)?;
             mended.push(number);
         }

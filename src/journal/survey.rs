@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsStr;
 use std::os::fd::{AsFd as _, BorrowedFd};
+use std::os::unix::ffi::OsStrExt as _;
 
 use rustix::fs::{AtFlags, OFlags, unlinkat};
 use rustix::io::Errno;
@@ -14,6 +15,7 @@ use super::error::{JournalError, UNWANTED};
 use super::log::{Content, Event};
 use super::object::{self, Id, Stat, open_dir, stat};
 use super::root::Root;
+use super::units::{UnitKind, noted_names, sqlite_base};
 use crate::limits::JOURNAL_DEPTH;
 
 #[derive(Debug, Default)]
@@ -32,6 +34,10 @@ pub(super) struct Survey {
     pub(super) stand_ins: Vec<(Id, Id)>,
     /// Files whose content is lost: only their length was kept, and more was changed.
     overwritten: Vec<Id>,
+    /// Directories with noted names that are units.
+    pub(super) kinds: HashMap<Id, UnitKind>,
+    /// By directory with changed names, other names in it: what changed since the entry began, and logs of SQLite.
+    pub(super) beside: HashMap<Id, BTreeMap<Bytes, Stat>>,
     /// Of old objects: whether content and metadata are others.
     differences: HashMap<Id, (bool, bool)>,
     /// What only the store has any more, on the disk.
@@ -126,6 +132,30 @@ impl Walk<'_> {
             }
             self.survey.names.insert((id, name.clone()), found);
         }
+        if matches!(self.look, Look::All) { self.beside(dir, id, place) } else { Ok(()) }
+    }
+
+    /// Looks at the names in a directory that the entry did not change.
+    fn beside(&mut self, dir: BorrowedFd<'_>, id: Id, place: &Place) -> Result<(), Errno> {
+        let Some(noted) = self.entry.names.get(&id) else { return Ok(()) };
+        let names = match object::names(dir) {
+            // Without its names a directory counts as none of these.
+            Err(Errno::ACCESS) => Vec::new(),
+            names => names?,
+        };
+        let all = names.iter().map(|name| name.as_bytes()).chain(noted_names(noted));
+        self.survey.kinds.extend(UnitKind::of_dir(place.name(), all).map(|kind| (id, kind)));
+        if !noted.values().any(|noted| self.entry.is_changed(noted)) {
+            return Ok(());
+        }
+        let mut beside = BTreeMap::new();
+        let is_changed = |name: &OsStr| noted.get(name.as_bytes()).is_some_and(|noted| self.entry.is_changed(noted));
+        for name in names.iter().filter(|name| !is_changed(name)) {
+            let stat = self.stat(dir, name)?;
+            let is_kept = |stat: &Stat| stat.ctime > self.entry.start || sqlite_base(name.as_bytes()).is_some();
+            beside.extend(stat.filter(is_kept).map(|stat| (Bytes::of(name), stat)));
+        }
+        self.survey.beside.insert(id, beside);
         Ok(())
     }
 

@@ -1,6 +1,6 @@
 //! Undoing entries: what is asked for, what stands against it, and what it came to. An undo is an entry of its own.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs::File;
 use std::sync::Arc;
 
@@ -17,6 +17,7 @@ use super::object::{self, Id, Stat};
 use super::passes::Undo;
 use super::store::Store;
 use super::survey::{Look, Survey};
+use super::units::{Custody, Places, Search, Units};
 use crate::limits::JOURNAL_DEPTH;
 
 /// How to undo.
@@ -32,6 +33,10 @@ pub struct Options<'a> {
     pub force: bool,
     /// Does not ask the changer: the operator keeps these paths as they are (--freeze-sinks).
     pub freezes: bool,
+    /// Undoes single files of units. For what the server itself takes back.
+    pub splits_units: bool,
+    /// Places that are not to be named besides those that are undone.
+    pub hides: Option<&'a dyn Fn(&Place) -> bool>,
     /// Asked all the time, whether it is still wanted. What is not is taken back.
     pub wanted: Option<&'a dyn Fn() -> bool>,
     /// Memory that it reads with.
@@ -39,7 +44,7 @@ pub struct Options<'a> {
 }
 
 /// What undoing came to.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// What is undone, or would be.
     pub undone: Vec<(Place, Change)>,
@@ -47,6 +52,10 @@ pub struct Outcome {
     pub conflicts: Vec<Conflict>,
     /// The entry of the undo, if there is one.
     pub number: Option<u64>,
+    /// Files and new directories beside what is undone that others changed or made since. They stay.
+    pub others: Vec<Place>,
+    /// Repositories of which objects that the calls made stay, until `git gc` removes them.
+    pub objects: Vec<Place>,
 }
 
 impl Store {
@@ -77,7 +86,7 @@ impl Store {
             entries.insert(*number, entry);
         }
         let Some(oldest) = entries.keys().next().copied() else {
-            return Ok(Outcome { undone: Vec::new(), conflicts: Vec::new(), number: None });
+            return Ok(Outcome::default());
         };
         let later = self.later(oldest, Memory::Counted, &goes_on)?;
         let mut same = Same::of(&later);
@@ -88,14 +97,17 @@ impl Store {
             .collect();
         let firsts = first_changes(&entries);
         let entry = entries
-            .into_iter()
+            .iter()
+            .cloned()
             .reduce(|older, newer| older.join(newer, &self.root_ids, |one, other| same.is(one, other)));
         let Some(entry) = entry else { return Err(JournalError::Running { number: oldest }) };
         let survey = self.survey(&entry, &mut same, &goes_on)?;
         let first = |id: Id| same.first(id);
         let before = entry.places(&self.root_ids, |noted| noted.before);
         let after = entry.places(&self.root_ids, |noted| noted.after);
-        let selected = select(&entry, &survey, [&before, &after], options.paths, options.except);
+        let places = Places { survey: &survey, before: &before, after: &after };
+        let units = Units::of(&entry, places, &firsts, options.splits_units);
+        let [selected, cut] = select(&entry, places, &units, options.paths, options.except);
         let dirs = selected.iter().flat_map(|(dir, _)| before.get(dir).into_iter().chain(after.get(dir)));
         self.reaches(dirs)?;
         let others = others(&later, numbers, oldest, &self.undone()?);
@@ -111,13 +123,34 @@ impl Store {
             after: &after,
             others: &others,
             firsts: &firsts,
+            units: &units,
         };
-        let conflicts = check.conflicts();
+        let custody = Custody::of(entries.iter().chain(&later), &same);
+        let search = Search {
+            units: &units,
+            roots: &self.roots,
+            entry: &entry,
+            same: &same,
+            custody: &custody,
+            wanted: &goes_on,
+            root_ids: &self.root_ids,
+        };
+        let is_back = |(dir, name): &(Id, Bytes)| check.is_back(*dir, name);
+        let obstacles = search.obstacles(&selected, &cut, &others, &is_back)?;
+        let hides = |place: &Place| options.hides.is_some_and(|hides| hides(place));
+        let conflicts = check.conflicts(obstacles, &hides);
         let left: Selected = selected.iter().filter(|(dir, name)| !check.is_back(*dir, name)).cloned().collect();
         let undone = self.selected_changes(&entry, &left);
+        let mut outcome = Outcome {
+            undone,
+            conflicts,
+            number: None,
+            others: others_since(&entry, &survey, &left, &custody, &hides),
+            objects: units.objects().filter(|place| !hides(place)).cloned().collect(),
+        };
         let can_be_forced = options.force && !selected.iter().any(|(dir, _)| check.has_no_directory(*dir));
-        if options.dry_run || !conflicts.is_empty() && !can_be_forced {
-            return Ok(Outcome { undone, conflicts, number: None });
+        if options.dry_run || !outcome.conflicts.is_empty() && !can_be_forced {
+            return Ok(outcome);
         }
         let kind = if options.paths.is_empty() && options.except.is_empty() { Kind::Undo } else { Kind::PartialUndo };
         let mut recorder = self.begin_as(lock, title, numbers.to_vec(), kind)?;
@@ -159,8 +192,13 @@ impl Store {
         })?;
         if let Some(error) = failed {
             if takes_back {
-                let options =
-                    Options { force: true, wanted: options.wanted, freezes: options.freezes, ..Options::default() };
+                let options = Options {
+                    force: true,
+                    splits_units: true,
+                    wanted: options.wanted,
+                    freezes: options.freezes,
+                    ..Options::default()
+                };
                 let back = self.undo_locked(lock, &[number], title, options, false);
                 return Err(match back {
                     Ok(_) => error,
@@ -169,7 +207,8 @@ impl Store {
             }
             return Err(error);
         }
-        Ok(Outcome { undone, conflicts, number: Some(number) })
+        outcome.number = Some(number);
+        Ok(outcome)
     }
 
     /// The entries that are newer.
@@ -292,12 +331,12 @@ fn events_of_same(
     events
 }
 
-/// By name, the first of these entries that changed it.
-fn first_changes(entries: &[Entry]) -> HashMap<(Id, Bytes), u64> {
+/// By name, the first of these entries that changed it: its number, and its start.
+fn first_changes(entries: &[Entry]) -> HashMap<(Id, Bytes), (u64, i64)> {
     let mut firsts = HashMap::new();
     for entry in entries {
         for (dir, name, _) in entry.all_names().filter(|(.., noted)| entry.is_changed(noted)) {
-            firsts.entry((dir, name.clone())).or_insert(entry.number);
+            firsts.entry((dir, name.clone())).or_insert((entry.number, entry.start));
         }
     }
     firsts
@@ -310,6 +349,26 @@ fn elsewhere(entry: &Entry, survey: &Survey, selected: &Selected) -> HashSet<Id>
         entry.names[dir][name].before.filter(|before| now.is_none_or(|now| now.id != *before))
     });
     wanted.collect()
+}
+
+/// Returns what others changed or made since, in the directories of what is undone.
+fn others_since(
+    entry: &Entry,
+    survey: &Survey,
+    left: &Selected,
+    custody: &Custody<'_>,
+    hides: &dyn Fn(&Place) -> bool,
+) -> Vec<Place> {
+    let dirs: BTreeSet<Id> = left.iter().map(|(dir, _)| *dir).collect();
+    let beside = dirs.iter().filter_map(|dir| Some((survey.dirs.get(dir)?, survey.beside.get(dir)?)));
+    let others = beside.flat_map(|(dir, beside)| {
+        let is_others = |(_, stat): &(&Bytes, &Stat)| {
+            let is_told = stat.is_file() || stat.is_link() || stat.is_dir() && stat.id.born() > entry.start;
+            is_told && custody.is_others(stat, entry.start)
+        };
+        beside.iter().filter(is_others).map(|(name, _)| dir.join(name))
+    });
+    others.filter(|place| !hides(place)).collect()
 }
 
 /// What stood under the selected names.

@@ -13,7 +13,7 @@ use super::python::Open;
 use super::{Context, Services};
 use crate::budget::Exhausted;
 use crate::error::Error;
-use crate::journal::{ByCommands, Change, Conflict, Ended, Entry, Journal, Outside, Place, Settled, Store};
+use crate::journal::{ByCommands, Change, Conflict, Ended, Entry, Journal, Outcome, Outside, Place, Settled, Store};
 use crate::policy::Root;
 use crate::sandbox::Changed;
 use crate::text::escape::{show, show_path};
@@ -21,6 +21,7 @@ use crate::text::escape::{show, show_path};
 /// As many are named; of more there is the number.
 pub const NAMED: usize = 3;
 const NAMED_CALLS: usize = 10;
+const NAMED_OTHERS: usize = 10;
 /// Paths that are named, and parts of each; and bytes of the name of a part, which an agent may choose.
 const NAMED_OUTSIDE: usize = 8;
 const NAMED_OUTSIDE_BYTES: usize = 100;
@@ -296,6 +297,26 @@ impl<'a> Names<'a> {
             Change::Renamed { from } => ("moved", "move", format!("{path} back to {}", self.place(from))),
         };
         if is_dry { format!("would {dry} {what}") } else { format!("{done} {what}") }
+    }
+
+    /// Lines about what an undo does not touch: what others changed since beside it, and objects of git.
+    pub fn left_alone(&self, outcome: &Outcome) -> Vec<String> {
+        let list = |places: &[Place]| {
+            let named: Vec<String> = places.iter().take(NAMED_OTHERS).map(|place| self.place(place)).collect();
+            match places.len().saturating_sub(NAMED_OTHERS) {
+                0 => named.join(", "),
+                more => format!("{} and {more} more", named.join(", ")),
+            }
+        };
+        let Outcome { others, objects, .. } = outcome;
+        let mut lines = Vec::new();
+        if !others.is_empty() {
+            lines.push(format!("others changed since, in the same directories: {}; that stays", list(others)));
+        }
+        if !objects.is_empty() {
+            lines.push(format!("new objects stay in {}; git gc removes those that nothing needs", list(objects)));
+        }
+        lines
     }
 
     pub fn conflict(&self, conflict: &Conflict) -> String {

@@ -35,6 +35,7 @@ pub struct Params {
 
 /// What was undone, or would be.
 #[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Output {
     /// The number of this call, by which it can be undone.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -43,6 +44,12 @@ pub struct Output {
     /// Why nothing would be.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     conflicts: Vec<String>,
+    /// What others changed since in the same directories, and what stays.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    changed_since: Vec<String>,
+    /// Repositories below whose `objects` new files stay.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    objects_stay: Vec<String>,
     /// Beyond those that are named.
     #[serde(skip_serializing_if = "is_zero")]
     more: usize,
@@ -78,8 +85,15 @@ impl Tool for UndoChanges {
             context.progress.report(steps.get(), None, "undoing");
             !context.cancel.is_cancelled()
         };
-        let options =
-            Options { paths: &paths, except: &except, dry_run: true, wanted: Some(&wanted), ..Options::default() };
+        let hides = |place: &Place| context.services.policy.hides(&journal.store.path(place));
+        let options = Options {
+            paths: &paths,
+            except: &except,
+            dry_run: true,
+            hides: Some(&hides),
+            wanted: Some(&wanted),
+            ..Options::default()
+        };
         let planned = journal.store.undo(&numbers, Self::NAME, options)?;
         for (place, change) in &planned.undone {
             let now = journal.store.path(place);
@@ -173,11 +187,21 @@ fn reply(context: &Context<'_>, journal: &Journal, outcome: &Outcome) -> Reply<O
         None if conflicts.is_empty() => format!("{told}\n[dry run: nothing was undone]"),
         None => format!("[nothing would be undone, since not all is as the calls left it]\n{}", limited(&conflicts)),
     };
-    let count = undone.len().max(conflicts.len());
+    let left_alone = if conflicts.is_empty() { names.left_alone(outcome) } else { Vec::new() };
+    let text = left_alone.into_iter().fold(text, |text, line| format!("{text}\n[{line}]"));
+    let some = |places: &[Place]| places.iter().take(MAX_NAMED_CHANGES).map(|place| names.place(place)).collect();
+    let count = undone.len().max(conflicts.len()).max(outcome.others.len());
     undone.truncate(MAX_NAMED_CHANGES);
     conflicts.truncate(MAX_NAMED_CHANGES);
-    let more = count.saturating_sub(MAX_NAMED_CHANGES);
-    Reply::text(text.trim_start()).with(Open(Output { call: outcome.number, undone, conflicts, more }))
+    let output = Output {
+        call: outcome.number,
+        undone,
+        conflicts,
+        changed_since: some(&outcome.others),
+        objects_stay: some(&outcome.objects),
+        more: count.saturating_sub(MAX_NAMED_CHANGES),
+    };
+    Reply::text(text.trim_start()).with(Open(output))
 }
 
 /// How much was undone below each directory of the project, and in each other directory.

@@ -11,6 +11,7 @@ mod others;
 mod people;
 mod places;
 mod stores;
+mod units;
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -100,8 +100,8 @@ fn an_entry_says_what_it_changed() {
     let entry = world.store().entry(1).unwrap();
     assert_eq!((entry.title.as_str(), store.changes(&entry)), ("call 7", changes.clone()));
     let dry = store.undo(&[1], "undo", Options { dry_run: true, ..Options::default() }).unwrap();
-    assert_eq!(dry, Outcome { undone: changes.clone(), conflicts: vec![], number: None });
-    assert_eq!(undo(&store, &[1]), Outcome { undone: changes, conflicts: vec![], number: Some(2) });
+    assert_eq!(dry, Outcome { undone: changes.clone(), ..Outcome::default() });
+    assert_eq!(undo(&store, &[1]), Outcome { undone: changes, number: Some(2), ..Outcome::default() });
     assert_eq!(differences(&before, &world.picture()), Vec::<String>::new());
 }
 

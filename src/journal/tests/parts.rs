@@ -111,8 +111,8 @@ fn what_is_undone_already_is_nothing_to_undo() {
     fs::write(world.roots[0].join("a"), "old").unwrap();
     assert_eq!(call(&world, &store, "call", &[("a", "new"), ("b", "new")]), 1);
     assert_eq!(undo(&store, &[1]).undone.len(), 2);
-    let nothing = Outcome { undone: Vec::new(), conflicts: Vec::new(), number: None };
-    assert_eq!(store.undo(&[1], "undo", Options { dry_run: true, ..Options::default() }).unwrap(), nothing);
+    let dry_run = Options { dry_run: true, ..Options::default() };
+    assert_eq!(store.undo(&[1], "undo", dry_run).unwrap(), Outcome::default());
 }
 
 #[test]

@@ -16,7 +16,7 @@ use crate::schema::NEWEST_HANDSHAKE;
 use crate::tree::Tree;
 
 /// What git says, as a person asks it.
-fn git(dir: &Path, line: &str) -> String {
+pub(super) fn git(dir: &Path, line: &str) -> String {
     let mut git = Command::new("git");
     git.args(["-c", "user.name=a", "-c", "user.email=a", "-C"]).arg(dir).args(line.split(' '));
     let output = git.env("HOME", dir).env("GIT_CONFIG_NOSYSTEM", "1").output().unwrap();
@@ -24,7 +24,7 @@ fn git(dir: &Path, line: &str) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-fn repository(tree: &Tree, dir: &str) {
+pub(super) fn repository(tree: &Tree, dir: &str) {
     git(&tree.path(dir), "init -q -b main");
     git(&tree.path(dir), "add .");
     git(&tree.path(dir), "commit -q -m first");
