@@ -228,10 +228,10 @@ class Round:
         self.shell(f"echo one >made; echo y >>grows; rm gone; mv dir/x dir/y; {EVIL}; echo DONE",
                    {"made": "one\n", "grows": "x\ny\n", "gone": None, "dir/x": None, "dir/y": "x of dir\n"})
         self.change("edit_file", {"path": "b", "edits": [{"oldText": "one", "newText": "1"}]}, {"b": "1\ntwo\n"})
-        moved = self.allowed["a"] | {None}
+        moved = self.allowed["a"] - {None}
+        self.allowed["dir/a"] = moved | {None}
         if self.change("move_file", {"source": "a", "destination": "dir/a"}, {"a": None}):
-            moved -= {None}
-        self.allowed["dir/a"] = moved
+            self.allowed["dir/a"] = moved
         before = {name: set(texts) for name, texts in self.allowed.items()}
         call = self.shell("sed -i s/two/2/ b; rm -rf tree; mkdir tree; echo new >tree/new; echo DONE",
                           {"b": "1\n2\n", "tree/p": None, "tree/q/r": None, "tree/new": "new\n"})

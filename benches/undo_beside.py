@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Undo beside real tools: an agent's calls and a person's git, SQLite, packages and editor alternate, then calls are undone.
 
-usage: python3 benches/undo_beside.py PROGRAM [--rounds N] [--seed S] [--dir DIRECTORY] [--keep] [--sandbox TIER]
+usage: python3 benches/undo_beside.py PROGRAM [--rounds N] [--seed S] [--dir DIRECTORY] [--keep] [--alone] [--sandbox TIER]
 
 A round is a few random steps of both and one undo with random options: of calls, since a call, of paths, without paths. A refused undo
 is sometimes tried again as its hint says. After each undo that was carried out these must hold, else the round is a fault:
 `git fsck` finds nothing missing or broken; refs, stashes and worktrees resolve; refs that the person moved last stand where they stood;
 `PRAGMA integrity_check` says ok; rows that the person committed are there; files that the person wrote or removed last are as they were.
-Prints rounds, undone, refused and faults; ends with status 1 if there are faults.
+With `--alone` the person rests, all calls since one are undone, and a refusal is a fault, too. Prints rounds, undone, refused and faults; ends with status 1 if there are faults.
 """
 import argparse
 import collections
@@ -73,7 +73,7 @@ class World:
         self.server = Client([wanted.program, "--mcp-server", "--allow", f"{self.work}:rw", "--tools", "files,command", *flags], self.env)
         # The person's, by path: content, or nothing for what the person removed; rows by database; values by ref.
         self.files, self.rows, self.refs = {}, collections.Counter(), {}
-        self.calls, self.told = [], []
+        self.calls, self.told, self.alone = [], [], wanted.alone
 
     def end(self, keeps):
         self.server.end()
@@ -241,6 +241,8 @@ class World:
     # Undo.
 
     def options(self):
+        if self.alone:
+            return {"since": self.rnd.choice(self.calls[-6:])}
         calls = self.calls[-4:] if self.rnd.random() < 0.8 else self.calls
         options = {"since": self.rnd.choice(calls)} if self.rnd.random() < 0.4 else {
             "calls": self.rnd.sample(calls, self.rnd.choice([1, 1, 1, min(2, len(calls))]))}
@@ -266,7 +268,7 @@ class World:
 
     def round(self, totals):
         for _ in range(self.rnd.randrange(2, 6)):
-            if self.rnd.random() < 0.5:
+            if self.alone or self.rnd.random() < 0.5:
                 files, refs = self.seen_files(), self.seen_refs()
                 self.agent()
                 self.forget(files, refs)
@@ -277,6 +279,8 @@ class World:
         self.check()
         options = self.options()
         number, text = self.undo(options)
+        if self.alone and number is None and "nothing left to undo" not in text:
+            raise Fault(f"refused: {text[:600]}")
         if number is None and "not all is as the calls left it" in text and self.rnd.random() < 0.7:
             totals["refused"] += 1
             # As the hint says.
@@ -306,6 +310,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--dir")
     parser.add_argument("--sandbox")
+    parser.add_argument("--alone", action="store_true")
     parser.add_argument("--keep", action="store_true", help="leave the directories of faults")
     wanted = parser.parse_args()
     totals, begun = collections.Counter(rounds=0, undone=0, redone=0, refused=0, nothing=0, faults=0), time.monotonic()

@@ -14,7 +14,7 @@ use crate::cancel::CancelToken;
 use crate::cli::{ChangesAction, ChangesOf, UndoArguments};
 use crate::compose::{FoundStore, stores_of};
 use crate::config::state_directory;
-use crate::journal::{Options, Place};
+use crate::journal::{JournalError, Options, Place};
 use crate::text::escape::show_path;
 use crate::tools::change_diff::difference;
 use crate::tools::change_notes::{Names, gone};
@@ -95,8 +95,12 @@ fn list(names: &Names<'_>, last: u64) -> Result<ExitCode> {
     let mut newest = numbers.iter().rev();
     let mut text = String::new();
     for number in newest.by_ref().take(usize::try_from(last).unwrap_or(usize::MAX)) {
-        // A server may have let go of it meanwhile.
-        if let Some(call) = names.store.entry(*number).ok().and_then(|entry| names.listed(&entry, &undone)) {
+        let entry = match names.store.entry(*number) {
+            // A server may have let go of it meanwhile.
+            Err(JournalError::Unknown { .. }) => continue,
+            entry => entry?,
+        };
+        if let Some(call) = names.listed(&entry, &undone) {
             let _ = writeln!(text, "{call}");
         }
     }

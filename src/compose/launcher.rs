@@ -230,7 +230,7 @@ fn launch(
     let ssh_agent = ssh_agent(config, &mut plan, &scratch)?;
     let (launcher, ready) = launcher.build_beside(&plan, meanwhile)?;
     let launcher = launcher.noting(journal.cloned());
-    let launcher = if tier != Tier::Off { launcher.guarding(Arc::clone(policy.repositories())) } else { launcher };
+    let launcher = if tier == Tier::Off { launcher } else { launcher.guarding(Arc::clone(policy.repositories())) };
     let rules = &config.sandbox.rules;
     for redundant in rules.redundant() {
         tracing::warn!("{redundant}");

@@ -26,7 +26,7 @@ use crate::text::glob::{self, GlobError, GlobMatcher, with_names};
 use crate::text::reasons::reasons;
 use crate::tools::Commands;
 
-/// Most symlinks of one path, as in the kernel (path_resolution(7)).
+/// Most symlinks of one path, as in the kernel (`path_resolution(7)`).
 const MAX_LINKS: usize = 40;
 
 /// What `--undo-skip` says, for who notes changes.
@@ -35,7 +35,7 @@ pub fn skips_of(globs: &[String]) -> Result<Skips, String> {
     Ok(Arc::new(move |_, path| skips.is_match(path.as_os_str().as_bytes())))
 }
 
-/// What `--hide` says: a name with brackets is hidden as that name, too, also if it appears later. A program may read a file on a filesystem
+/// Matchers of `--hide`: a name with brackets is hidden as that name, too, also if it appears later. A program may read a file on a filesystem
 /// without letter case.
 pub fn globs_of(globs: &[String]) -> Result<Globs, String> {
     let said = |error: GlobError| format!("{error}: {}", error.hint());

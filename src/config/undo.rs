@@ -33,7 +33,7 @@ pub struct UndoConfig {
     pub skip: Vec<String>,
     /// Where programs keep their state, if that is known.
     pub state: Option<PathBuf>,
-    /// The default for it, if XDG_STATE_HOME names another directory. `replay changes` may run without that variable.
+    /// The default for it, if `XDG_STATE_HOME` names another directory. `replay changes` may run without that variable.
     pub default_state: Option<PathBuf>,
     /// What agents of this process may reach: no place for it.
     pub allowed: Vec<PathBuf>,

@@ -29,7 +29,7 @@ const MAX_PLACES: usize = 32;
 const MAX_CASE_BYTES: usize = 4 * 1024 * 1024;
 /// Shortest new text whose presence means something, in bytes.
 const MIN_PRESENT_BYTES: usize = 4;
-/// What may stand at the beginning and end of a line without being seen.
+/// Characters that may stand at the beginning and end of a line without being seen.
 const ASCII_BLANKS: [char; 4] = [' ', '\t', '\r', '\n'];
 /// Bytes around a place in a very long line that are compared.
 const MARGIN_BYTES: usize = 64;
@@ -105,7 +105,7 @@ impl Search<'_> {
         Some(self.describe(&candidate, Some(self.character(range.start, divergence))))
     }
 
-    /// Where a character is that begins so many bytes behind `start`.
+    /// Returns the position of the character that begins so many bytes behind `start`.
     fn character(&self, start: usize, divergence: Divergence) -> Character {
         let at = start + divergence.at;
         let line_start = lines::line_start(self.text.as_bytes(), at);

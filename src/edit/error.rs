@@ -138,7 +138,7 @@ pub enum EditErrorKind {
     Memory(#[from] Exhausted),
     #[error("the edit took longer than its time limit")]
     TimedOut,
-    /// Nothing matches exactly, and to look for it without indentation takes too many steps.
+    /// No exact match, and to look for it without indentation takes too many steps.
     #[error("oldText not found as it stands; its lines occur too often in the file to look for it without indentation")]
     TooManySteps,
 }

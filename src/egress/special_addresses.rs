@@ -39,8 +39,7 @@ const METADATA_6: [Ipv6Addr; 3] = [
 /// `64:ff9b::/96`: addresses of IPv4, translated (RFC 6052).
 const TRANSLATED: u128 = 0x0064_ff9b << 96;
 
-/// Ways to write an address of IPv4 into one of IPv6: the first address, the length of the prefix, and the bits to the right of the
-/// address of IPv4.
+/// Ways to write an IPv4 address into an IPv6 one: first address, length of the prefix, bits to the right of the IPv4 address.
 const EMBEDDING: [(u128, u32, u32); 7] = [
     // IPv4-compatible (RFC 4291, 2.5.5.1), IPv4-mapped (2.5.5.2) and IPv4-translated (RFC 2765, 2.1).
     (0, 96, 0),

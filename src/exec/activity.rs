@@ -20,7 +20,7 @@ struct Counts {
 #[derive(Debug)]
 pub struct ActivityGuard {
     counts: Arc<Counts>,
-    /// How much had begun, this included; `None` if something else was going on.
+    /// Number of programs that had begun, this included; `None` if something else was going on.
     begun: Option<u64>,
 }
 

@@ -96,7 +96,7 @@ impl Job {
         self.control.kill();
     }
 
-    /// What the supervisor has said; does not wait, but for verdicts about connections of a command that has ended.
+    /// Returns news of the supervisor; does not wait, but for verdicts about connections of a command that has ended.
     pub fn next_event(&self) -> Result<News, ExecError> {
         let heard = match receive_event(&*self.control.0) {
             // unix(7): the other end was closed with something unread in it. That is said once, and before what came from

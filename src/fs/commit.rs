@@ -345,7 +345,7 @@ impl Committed<'_> {
         if self.prepared.there().is_none_or(|there| (ours.st_dev, ours.st_ino) != (there.st_dev, there.st_ino)) {
             return Ok(false);
         }
-        match old {
+        match old.as_ref().filter(|_| self.undo == Undo::Rewrite) {
             Some(old) => rewrite(temp.dir(), name, old, shown)?,
             None => unlinkat(temp.dir(), name, AtFlags::empty()).map_err(failed)?,
         }

@@ -61,6 +61,7 @@ pub fn remove(
         entry,
         cancel,
         below: PathBuf::new(),
+        guarded: entry.rules().protected_below(entry.place()).next().is_some(),
         removed: Removed { files: 0, directories: 0 },
         retries: 0,
     };
@@ -77,6 +78,8 @@ struct Removal<'a> {
     cancel: &'a CancelToken,
     /// The current directory as seen from the entry.
     below: PathBuf,
+    /// `true` if some protected path would lie below.
+    guarded: bool,
     removed: Removed,
     retries: usize,
 }
@@ -182,6 +185,10 @@ impl Removal<'_> {
     /// Refuses a path that is protected or elsewhere by now.
     fn guard(&self, dir: &OwnedFd, name: &OsStr) -> Result<(), FsError> {
         let (entry, rules) = (self.entry, self.entry.rules());
+        // The policy found no protected path below the entry, so a directory that is still there needs no other look.
+        if !self.guarded && self.is_in_place(dir) {
+            return Ok(());
+        }
         let may = match rules.may_change(dir, name) {
             // Deeper than the kernel can say: it lies below what it can.
             Err(Misplaced::Unknown(Errno::NAMETOOLONG)) => {
@@ -191,6 +198,19 @@ impl Removal<'_> {
             may => may.map(drop),
         };
         may.map_err(|misplaced| FsError::of_place(entry.shown(), misplaced))
+    }
+
+    /// Returns true if a directory still lies at the entry or below it.
+    fn is_in_place(&self, dir: &OwnedFd) -> bool {
+        let (entry, rules) = (self.entry, self.entry.rules());
+        match rules.place_of(dir) {
+            Ok(place) => place.is_some_and(|place| place.starts_with(entry.place())),
+            // Deeper than the kernel can say: it lies below what it can.
+            Err(errno) => {
+                errno == Errno::NAMETOOLONG
+                    && rules.place_of(entry.dir()).is_ok_and(|above| above.as_deref() == entry.place().parent())
+            }
+        }
     }
 
     /// Whether a directory that is not empty although everything in it was removed may be emptied once more.

@@ -68,7 +68,7 @@ pub fn move_no_clobber(
     }
 }
 
-/// What is moved, and the directory that it comes to.
+/// A moved object, and the directory that it comes to.
 struct Arrival<'a> {
     source: &'a Checked<Entry>,
     kind: Kind,
@@ -114,8 +114,8 @@ impl Arrival<'_> {
     }
 }
 
-/// Refuses a directory or link that comes to be in a repository, since git writes through links; and one from or to the way to a hidden
-/// path: what is open in it would get another name, or the next directory of this name would be another one.
+/// Refuses a directory or link that comes to be in a repository, since git writes through links. Refuses one from or to the way to a
+/// hidden path: an open file in it would get another name, or the next directory of this name would be another one.
 fn refuse_way(from: &Path, to: &Path, destination: &Checked<Write>, kind: Kind) -> Result<(), FsError> {
     let rules = destination.rules();
     let refuse = |protected: &Path, why| {

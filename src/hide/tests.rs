@@ -138,7 +138,7 @@ fn a_path_that_leads_through_a_link_hides_where_it_leads() {
 }
 
 #[test]
-fn link_with_brackets_hides_where_it_leads() {
+fn link_with_brackets_hides_its_target() {
     let tree = tempfile::tempdir().unwrap();
     let root = fs::canonicalize(tree.path()).unwrap();
     fs::create_dir(root.join("real")).unwrap();

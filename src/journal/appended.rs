@@ -3,12 +3,10 @@
 use std::collections::HashMap;
 use std::os::fd::AsFd;
 
-use rustix::fs::OFlags;
 use rustix::io::{Errno, pread};
 use sha2::{Digest as _, Sha256};
 
-use super::object::{self, Id};
-use super::recorder::{Found, Recorder};
+use super::object::Id;
 
 /// Bytes that are read at a time.
 const CHUNK_BYTES: usize = 64 * 1024;
@@ -31,20 +29,4 @@ pub(super) fn digest(file: impl AsFd, size: u64) -> Result<Option<Digest>, Errno
         at += got as u64;
     }
     Ok(Some(sum.finalize().into()))
-}
-
-impl Recorder {
-    /// Takes the digest of a file of which only the length is kept. Without one, nothing is compared.
-    pub(super) fn take_digest(&mut self, object: &Found<'_>, id: Id) {
-        let size = self.entry.olds[&id].stat.size;
-        let taken = || {
-            let file = object.handle()?.ok_or(Errno::NOENT)?;
-            digest(object::reopen(&file, OFlags::RDONLY)?, size)
-        };
-        if size <= self.keeping.most_bytes
-            && let Ok(Some(digest)) = taken()
-        {
-            self.digests.insert(id, digest);
-        }
-    }
 }

@@ -47,7 +47,7 @@ pub enum JournalError {
     /// Whoever asked for it wants it no more.
     #[error("nobody wants it any more; nothing was undone")]
     Unwanted,
-    /// What the call changed cannot be held.
+    /// The notes of the call take more memory than it may have.
     #[error(transparent)]
     Memory(Exhausted),
     #[error(

@@ -5,7 +5,7 @@
 //! the last line break belongs to a change that never happened, and is left out. Whatever else cannot be read is refused.
 
 use std::fs::File;
-use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, Write as _};
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::sync::Arc;
@@ -234,7 +234,9 @@ pub(super) struct Head {
 }
 
 /// Reads the first line of a log; `None` if that says no beginning.
-pub(super) fn head(log: &File) -> Option<Head> {
+pub(super) fn head(mut log: &File) -> Option<Head> {
+    // It may have been read before.
+    log.rewind().ok()?;
     let mut first = Vec::new();
     BufReader::new(log.take(JOURNAL_LINE_BYTES as u64)).read_until(b'\n', &mut first).ok()?;
     match serde_json::from_slice(&first) {

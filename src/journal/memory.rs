@@ -1,27 +1,11 @@
-//! Memory of entries that are read: counted before, held once for all who read the same entry at the same time.
+//! Entries that somebody holds, and what becomes of a reader for whom no memory is free.
 
-use std::collections::{BTreeMap, HashMap};
-use std::fs::File;
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::{Duration, Instant};
 
 use super::entry::Entry;
-use super::error::JournalError;
-use super::store::{Logged, Store, unknown};
-use crate::budget::{Account, Purpose, Share};
-use crate::limits::MEMORY_WAIT_MS;
 
-/// Memory of an entry, for each byte of its log; 1 was measured, with a list of its changes.
-const ENTRY_SHARE: usize = 2;
-/// Memory that an undo works with beside the entries, for each byte of their logs; 2 was measured of a dry run.
-const UNDO_SHARE: usize = 4;
-/// Logs that are longer than this are read one after another when their calls end.
-const LARGE_LOG_BYTES: u64 = 1024 * 1024;
-
-/// Memory of a list of changes, for each name that was noted: two places, and their texts.
-const CHANGE_BYTES: usize = 256;
-
-/// What becomes of a reader for whose entry no memory is free.
+/// Treatment of a reader for whose entry no memory is free.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Memory {
     /// It waits a while, and is refused.
@@ -39,112 +23,22 @@ pub(super) struct Readings(Mutex<HashMap<u64, Arc<Mutex<Reading>>>>);
 
 /// The entry as it was read last.
 #[derive(Debug, Default)]
-struct Reading {
+pub(super) struct Reading {
     /// Bytes of the log that was read.
-    length: u64,
-    entry: Weak<Entry>,
+    pub(super) length: u64,
+    pub(super) entry: Weak<Entry>,
 }
 
-fn locked<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
+impl Readings {
+    /// An entry in memory; locked while it is read.
+    pub(super) fn of(&self, number: u64) -> Arc<Mutex<Reading>> {
+        let mut all = locked(&self.0);
+        all.retain(|_, reading| Arc::strong_count(reading) > 1 || locked(reading).entry.strong_count() > 0);
+        Arc::clone(all.entry(number).or_default())
+    }
+}
+
+pub(super) fn locked<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
     // What is under the locks is whole at any point.
     lock.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-impl Entry {
-    /// Memory that a list of its changes takes.
-    pub fn list_bytes(&self) -> usize {
-        let names: usize = self.names.values().map(BTreeMap::len).sum();
-        (names + self.inside.len()) * CHANGE_BYTES
-    }
-}
-
-/// An entry whose call ends. While a large one lives, no other call of the process ends with a large one.
-pub struct EndedEntry<'a> {
-    pub entry: Arc<Entry>,
-    _overdraft: Option<MutexGuard<'a, ()>>,
-}
-
-impl From<Entry> for EndedEntry<'_> {
-    fn from(entry: Entry) -> Self {
-        Self { entry: Arc::new(entry), _overdraft: None }
-    }
-}
-
-impl Store {
-    /// Reads an entry.
-    pub fn entry(&self, number: u64) -> Result<Arc<Entry>, JournalError> {
-        self.entry_with(number, Memory::Free)
-    }
-
-    pub(super) fn entry_with(&self, number: u64, memory: Memory) -> Result<Arc<Entry>, JournalError> {
-        self.read(number, memory)?.ok_or_else(|| unknown(number, &self.numbers().unwrap_or_default()))
-    }
-
-    /// Reads the entry of a call that ends; `None` if it is gone. Large ones end one after another, and beyond the budget if
-    /// no memory is free.
-    pub fn ended_entry(&self, number: u64) -> Result<Option<EndedEntry<'_>>, JournalError> {
-        let Some(log) = self.open_log(number)? else { return Ok(None) };
-        let length = log.metadata().map_err(|source| self.unread(number, source))?.len();
-        let overdraft = self.account.as_ref().filter(|_| length > LARGE_LOG_BYTES).map(Account::overdraft);
-        let read = match self.read(number, Memory::Free) {
-            Err(JournalError::Memory(_)) => self.read(number, Memory::Overdrawn),
-            read => read,
-        };
-        Ok(read?.map(|entry| EndedEntry { entry, _overdraft: overdraft }))
-    }
-
-    /// Reads an entry, or shares it with whoever holds it; `None` if it never began, or is gone.
-    pub(super) fn read(&self, number: u64, memory: Memory) -> Result<Option<Arc<Entry>>, JournalError> {
-        let Some(log) = self.open_log(number)? else { return Ok(None) };
-        let length = log.metadata().map_err(|source| self.unread(number, source))?.len();
-        let reading = {
-            let mut all = locked(&self.readings.0);
-            all.retain(|_, reading| Arc::strong_count(reading) > 1 || locked(reading).entry.strong_count() > 0);
-            Arc::clone(all.entry(number).or_default())
-        };
-        let mut reading = locked(&reading);
-        if let Some(entry) = reading.entry.upgrade().filter(|_| reading.length == length) {
-            return Ok(Some(entry));
-        }
-        let Some(Logged { earlier, last, .. }) = self.read_whole(number, memory)? else { return Ok(None) };
-        let entry = Arc::new(self.whole(earlier, last));
-        *reading = Reading { length, entry: Arc::downgrade(&entry) };
-        Ok(Some(entry))
-    }
-
-    /// Takes the memory for the entry of a log.
-    pub(super) fn memory_of(&self, log: &File, number: u64, memory: Memory) -> Result<Option<Share>, JournalError> {
-        let length = log.metadata().map_err(|source| self.unread(number, source))?.len();
-        self.take(length, ENTRY_SHARE, memory)
-    }
-
-    /// Takes the memory that an undo of these entries works with, and that of the later entries that it reads.
-    pub(super) fn memory_of_undo(&self, numbers: &[u64], memory: Memory) -> Result<Option<Share>, JournalError> {
-        let oldest = numbers.iter().min().copied().unwrap_or(u64::MAX);
-        let mut bytes = 0;
-        for number in self.numbers()?.into_iter().filter(|number| *number >= oldest) {
-            let Some(log) = self.open_log(number)? else { continue };
-            let length = log.metadata().map_err(|source| self.unread(number, source))?.len();
-            let share = if numbers.contains(&number) { ENTRY_SHARE + UNDO_SHARE } else { ENTRY_SHARE };
-            bytes += length * share as u64;
-        }
-        self.take(bytes, 1, memory)
-    }
-
-    fn take(&self, log_bytes: u64, share: usize, memory: Memory) -> Result<Option<Share>, JournalError> {
-        let Some(account) = self.account.as_ref().filter(|_| memory != Memory::Counted) else { return Ok(None) };
-        let bytes = usize::try_from(log_bytes).unwrap_or(usize::MAX).saturating_mul(share);
-        let until = match memory {
-            Memory::Free => Instant::now() + Duration::from_millis(MEMORY_WAIT_MS),
-            Memory::Overdrawn | Memory::Counted => Instant::now(),
-        };
-        match (account.take(bytes, Purpose::Work, Some(until), None), memory) {
-            (Err(_), Memory::Overdrawn) => Ok(Some(account.overdraw(bytes))),
-            (taken, _) => Ok(Some(taken.map_err(JournalError::Memory)?)),
-        }
-    }
-
-    fn unread(&self, number: u64, source: std::io::Error) -> JournalError {
-        JournalError::Io { what: format!("{}: looking at it", self.log_path(number).display()), source }
-    }
 }

@@ -32,9 +32,11 @@ mod object;
 mod outside;
 mod ownership;
 mod passes;
+mod reading;
 mod recorder;
 mod recovery;
 mod root;
+mod same;
 mod settled;
 mod sinks;
 mod store;
@@ -42,6 +44,7 @@ mod survey;
 #[cfg(test)]
 mod tests;
 mod undo;
+mod unit_kind;
 mod units;
 mod versions;
 

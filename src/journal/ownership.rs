@@ -21,7 +21,7 @@ impl Recorder {
         }
     }
 
-    /// As [`Self::loses`]; what stands under the name afterwards is the entry's own.
+    /// Notes a loss ([`Self::loses`]) of a name under which the entry then puts an object of its own.
     pub fn makes_way(&mut self, at: At<'_>) -> Result<(), JournalError> {
         self.loses(at)?;
         if self.skips(at) { Ok(()) } else { self.expect_at(at) }

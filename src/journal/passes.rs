@@ -15,12 +15,12 @@ use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, ftruncate, mkdirat, renamea
 use rustix::io::Errno;
 
 use super::bytes::Bytes;
-use super::conflict::{Same, Selected};
 use super::entry::{Entry, Kept, Old, Place, file_name};
 use super::error::JournalError;
 use super::log::Content;
 use super::object::{self, Id, Stat, open_dir, stat_of, with_access};
 use super::recorder::{At, Recorder, Writing};
+use super::same::{Same, Selected};
 use super::store::{Changer, Misplaced, Store};
 use super::survey::Survey;
 use crate::limits::JOURNAL_DEPTH;

@@ -12,10 +12,10 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{AtFlags, unlinkat};
+use rustix::fs::{AtFlags, OFlags, unlinkat};
 use rustix::io::Errno;
 
-use super::appended::Digests;
+use super::appended::{Digests, digest};
 use super::bytes::Bytes;
 use super::entry::{Entry, Old, file_name};
 use super::error::JournalError;
@@ -581,5 +581,19 @@ impl Recorder {
     pub(super) fn next_file(&mut self) -> (u32, OsString) {
         self.entry.files += 1;
         (self.entry.files, file_name(self.entry.number, self.entry.files))
+    }
+
+    /// Takes the digest of a file of which only the length is kept. Without one, nothing is compared.
+    fn take_digest(&mut self, object: &Found<'_>, id: Id) {
+        let size = self.entry.olds[&id].stat.size;
+        let taken = || {
+            let file = object.handle()?.ok_or(Errno::NOENT)?;
+            digest(object::reopen(&file, OFlags::RDONLY)?, size)
+        };
+        if size <= self.keeping.most_bytes
+            && let Ok(Some(digest)) = taken()
+        {
+            self.digests.insert(id, digest);
+        }
     }
 }

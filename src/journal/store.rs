@@ -19,7 +19,6 @@ use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, flock, linkat, mkdirat, 
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
-use super::conflict::Same;
 use super::entry::{Change, Entry, Place, file_name};
 use super::error::JournalError;
 use super::keeping::Keeping;
@@ -28,6 +27,7 @@ use super::memory::{Memory, Readings};
 use super::object::{self, Id, open_dir, stat, stat_of};
 use super::recorder::Recorder;
 use super::root::Root;
+use super::same::Same;
 use super::survey::{Look, Survey};
 use crate::budget::Account;
 use crate::limits::JOURNAL_DEPTH;
@@ -53,7 +53,7 @@ pub(super) struct Logged {
 #[derive(Debug)]
 pub struct Store {
     pub(super) dir: OwnedFd,
-    logs: OwnedFd,
+    pub(super) logs: OwnedFd,
     pub(super) kept: Arc<OwnedFd>,
     pub(super) shown: PathBuf,
     pub(super) roots: Arc<[Root]>,

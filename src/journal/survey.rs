@@ -15,7 +15,7 @@ use super::error::{JournalError, UNWANTED};
 use super::log::{Content, Event};
 use super::object::{self, Id, Stat, open_dir, stat};
 use super::root::Root;
-use super::units::{UnitKind, noted_names, sqlite_base};
+use super::unit_kind::{UnitKind, noted_names, sqlite_base};
 use crate::limits::JOURNAL_DEPTH;
 
 #[derive(Debug, Default)]
@@ -36,7 +36,7 @@ pub(super) struct Survey {
     overwritten: Vec<Id>,
     /// Directories with noted names that are units.
     pub(super) kinds: HashMap<Id, UnitKind>,
-    /// By directory with changed names, other names in it: what changed since the entry began, and logs of SQLite.
+    /// By directory with changed names, other names in it: what changed since the entry began, and logs of `SQLite`.
     pub(super) beside: HashMap<Id, BTreeMap<Bytes, Stat>>,
     /// Of old objects: whether content and metadata are others.
     differences: HashMap<Id, (bool, bool)>,

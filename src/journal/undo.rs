@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rustix::fs::{AtFlags, unlinkat};
 
 use super::bytes::Bytes;
-use super::conflict::{Check, Conflict, Same, Selected, select};
+use super::conflict::{Check, Conflict, select};
 use super::entry::{Change, Entry, Kept, Place};
 use super::error::JournalError;
 use super::keeping::Keeping;
@@ -15,6 +15,7 @@ use super::log::{Event, Kind};
 use super::memory::Memory;
 use super::object::{self, Id, Stat};
 use super::passes::Undo;
+use super::same::{Same, Selected};
 use super::store::Store;
 use super::survey::{Look, Survey};
 use super::units::{Custody, Places, Search, Units};
@@ -22,6 +23,7 @@ use crate::limits::JOURNAL_DEPTH;
 
 /// How to undo.
 #[derive(Clone, Copy, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is set by itself, and named where it is set")]
 pub struct Options<'a> {
     /// Only what is at or below these places, before or after; everything, if there are none.
     pub paths: &'a [Place],
@@ -33,7 +35,7 @@ pub struct Options<'a> {
     pub force: bool,
     /// Does not ask the changer: the operator keeps these paths as they are (--freeze-sinks).
     pub freezes: bool,
-    /// Undoes single files of units. For what the server itself takes back.
+    /// Undoes single files of units. Set for undos of the server itself.
     pub splits_units: bool,
     /// Places that are not to be named besides those that are undone.
     pub hides: Option<&'a dyn Fn(&Place) -> bool>,
@@ -67,6 +69,7 @@ impl Store {
     }
 
     /// `takes_back`: what fails half-way is undone again.
+    #[expect(clippy::too_many_lines, reason = "one step after the other, each with what the ones before found")]
     pub(super) fn undo_locked(
         &self,
         lock: &File,
@@ -125,7 +128,7 @@ impl Store {
             firsts: &firsts,
             units: &units,
         };
-        let custody = Custody::of(entries.iter().chain(&later), &same);
+        let custody = Custody::of(entries.iter().chain(later.iter().map(Arc::as_ref)), &same);
         let search = Search {
             units: &units,
             roots: &self.roots,

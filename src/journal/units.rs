@@ -1,7 +1,6 @@
 //! Units: files that are consistent only together. An undo takes a unit whole or leaves it alone.
 //!
-//! A unit is recognised by the names in a directory, now or in the entry: a git repository, a directory of a database, or an SQLite
-//! database with its logs. If anybody else changed a member since the call, also one that the call never touched, the unit is a conflict.
+//! The names in a directory, now or in the entry, tell a unit: a git repository, a database, or an `SQLite` database with its logs. If anybody else changed a member since the call, also one that the call never touched, the unit is a conflict.
 //! Below `objects` of a git repository nothing is taken away: later commits may need it, and `git gc` removes what nothing needs.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -12,71 +11,26 @@ use std::os::unix::ffi::OsStrExt as _;
 use rustix::io::Errno;
 
 use super::bytes::Bytes;
-use super::conflict::{Same, Selected};
-use super::entry::{Entry, Name, Place};
+use super::entry::{Entry, Place};
 use super::error::{JournalError, UNWANTED};
 use super::object::{self, Id, Stat, open_dir};
 use super::root::Root;
+use super::same::{Same, Selected};
 use super::survey::Survey;
+use super::unit_kind::{SQLITE_LOGS, UnitKind, noted_names, sqlite_base};
 use crate::limits::JOURNAL_DEPTH;
 
-/// Suffixes of the files that belong to an SQLite database (<https://sqlite.org/tempfiles.html>).
-const SQLITE_LOGS: [&[u8]; 3] = [b"-wal", b"-shm", b"-journal"];
 /// Members that a conflict names.
 const NAMED_MEMBERS: usize = 3;
 
 type Key = (Id, Bytes);
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum UnitKind {
-    Git,
-    Database,
-    Sqlite,
-}
-
-impl UnitKind {
-    /// Returns the kind of a directory with this name that holds these names.
-    pub(super) fn of_dir<'n>(own: &[u8], names: impl IntoIterator<Item = &'n [u8]>) -> Option<Self> {
-        if matches!(own, b".hg" | b".svn") {
-            return Some(Self::Database);
-        }
-        let (mut git, mut current, mut manifest) = (0, false, false);
-        for name in names {
-            match name {
-                b"HEAD" => git |= 1,
-                b"objects" => git |= 2,
-                b"refs" => git |= 4,
-                b"PG_VERSION" => return Some(Self::Database),
-                b"CURRENT" => current = true,
-                name => manifest |= name.starts_with(b"MANIFEST-"),
-            }
-        }
-        if git == 7 {
-            return Some(Self::Git);
-        }
-        (current && manifest).then_some(Self::Database)
-    }
-
-    const fn word(self) -> &'static str {
-        match self {
-            Self::Git => "git repository",
-            Self::Database => "database",
-            Self::Sqlite => "SQLite database",
-        }
-    }
-}
-
-/// Returns the name of the database that a log of SQLite belongs to.
-pub(super) fn sqlite_base(name: &[u8]) -> Option<&[u8]> {
-    SQLITE_LOGS.iter().find_map(|suffix| name.strip_suffix(*suffix)).filter(|base| !base.is_empty())
-}
-
 #[derive(Debug)]
 struct Unit {
     kind: UnitKind,
-    /// The directory, or the main file of an SQLite database.
+    /// The directory, or the main file of an `SQLite` database.
     place: Place,
-    /// The directory, or the one in which the files of an SQLite database lie.
+    /// The directory, or the one in which the files of an `SQLite` database lie.
     dir: Id,
     /// Changed names, all of which are selected if one is.
     keys: BTreeSet<Key>,
@@ -152,7 +106,7 @@ impl Units {
         for (dir, name, noted) in entry.all_names().filter(|(.., noted)| entry.is_changed(noted)) {
             let Some(place) = places.of(dir) else { continue };
             let key = (dir, name.clone());
-            let outer = std::iter::successors(Some(place.clone()), |place| place.above()).find_map(|above| {
+            let outer = std::iter::successors(Some(place.clone()), Place::above).find_map(|above| {
                 let (dir, kind) = dirs.get(&above)?;
                 Some((above, *dir, *kind))
             });
@@ -221,12 +175,7 @@ impl Units {
     }
 }
 
-/// The names that stood in a directory at the beginning or at the end of an entry.
-pub(super) fn noted_names(names: &BTreeMap<Bytes, Name>) -> impl Iterator<Item = &[u8]> {
-    names.iter().filter(|(_, noted)| noted.before.or(noted.after).is_some()).map(|(name, _)| name.0.as_slice())
-}
-
-/// Returns the name of the SQLite database that a file is a part of.
+/// Returns the name of the `SQLite` database that a file is a part of.
 fn sqlite_unit<'n>(entry: &Entry, survey: &Survey, dir: Id, name: &'n [u8]) -> Option<&'n [u8]> {
     let base = sqlite_base(name).unwrap_or(name);
     let noted = entry.names.get(&dir)?;
@@ -237,10 +186,13 @@ fn sqlite_unit<'n>(entry: &Entry, survey: &Survey, dir: Id, name: &'n [u8]) -> O
     SQLITE_LOGS.iter().any(|suffix| stands(&[base, *suffix].concat())).then_some(base)
 }
 
+/// The state in which an entry found an object, and the one in which it left it.
+type Step = (Option<Stat>, Option<Stat>);
+
 /// States in which entries found and left objects: other states are somebody else's work.
 pub(super) struct Custody<'a> {
     same: &'a Same,
-    steps: HashMap<Id, Vec<(Option<Stat>, Option<Stat>)>>,
+    steps: HashMap<Id, Vec<Step>>,
 }
 
 impl<'a> Custody<'a> {
@@ -446,7 +398,7 @@ impl Unit {
             return place.root == self.place.root && rest.is_some_and(is_part);
         }
         let below = place.below(&self.place);
-        !below.is_empty() && !(self.kind == UnitKind::Git && below.starts_with(b"objects/"))
+        !(below.is_empty() || self.kind == UnitKind::Git && below.starts_with(b"objects/"))
     }
 
     /// The name by which a member is told.

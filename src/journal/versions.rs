@@ -12,12 +12,12 @@ use rustix::fs::{Mode, OFlags, ResolveFlags, openat2, readlinkat};
 use rustix::io::Errno;
 
 use super::bytes::Bytes;
-use super::conflict::Same;
 use super::entry::{Entry, Name, Place, file_name};
 use super::error::JournalError;
 use super::log::Content;
 use super::memory::Memory;
 use super::object::{self, Id, Stat, stat_of};
+use super::same::Same;
 use super::store::Store;
 
 /// What stood at a place.

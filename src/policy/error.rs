@@ -76,7 +76,7 @@ pub enum PolicyError {
         /// The absolute path.
         path: PathBuf,
     },
-    /// Nothing there, and a path that looks the same is.
+    /// The path does not exist, and one that looks the same does.
     #[error("{} does not exist", Quoted(.path))]
     LooksAlike {
         /// The absolute path.

@@ -97,8 +97,8 @@ pub fn find(root: &Root, all: &[Root]) -> Result<Option<LinkedRepository>, Strin
     Ok(Some(LinkedRepository { work_tree, writable, own, common }))
 }
 
-/// Fails for a directory that was made after git last wrote which directory it is of (`witness`): the work tree of that path was another
-/// one, which has been deleted.
+/// Fails for a directory that is younger than the file that names it (`witness`): that was written for another work tree at this path,
+/// which has been deleted.
 fn is_older(root: &Root, own: &GitDirectory, witness: &str) -> Result<(), String> {
     let flags = AtFlags::EMPTY_PATH | AtFlags::SYMLINK_NOFOLLOW;
     let look = |dir: &OwnedFd, name: &str| {

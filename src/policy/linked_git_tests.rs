@@ -48,7 +48,7 @@ fn a_worktree_and_a_submodule_lead_to_what_names_them_in_turn() {
 }
 
 #[test]
-fn directory_made_after_its_repository_gets_nothing() {
+fn directory_made_after_its_repository_is_refused() {
     let stage = stage();
     let at = |path: &str| stage.path().join(path);
     for (dir, own, witness) in

@@ -209,7 +209,7 @@ impl Rules {
         self.conceals(place) || self.is_in_store(place) || self.hide.as_ref().is_some_and(|hide| hide.hides(place))
     }
 
-    /// Whether a place is, or lies in, what has the name of a directory for stores of undo, whoever made that.
+    /// Returns true for a directory with the name of those for stores of undo, whoever made it, and for all in it.
     fn is_in_store(&self, place: &Path) -> bool {
         let bytes = place.as_os_str().as_bytes();
         memchr::memmem::find(bytes, STORES.as_bytes()).is_some()
@@ -224,7 +224,7 @@ impl Rules {
         self.hidden.iter().any(|hidden| place.starts_with(&hidden.path))
     }
 
-    /// Whether an entry of a directory that is not hidden is so by its name or a pattern; `place` is its own.
+    /// Returns true if an entry of a visible directory is hidden by its name or a pattern; `place` is its own.
     pub(crate) fn hides_entry(&self, name: &[u8], place: impl FnOnce() -> PathBuf) -> bool {
         let by_pattern = |hide: &Hide| hide.names_entry(name) || hide.asks_for_places() && hide.hides(&place());
         name.starts_with(STORES.as_bytes()) || self.hide.as_ref().is_some_and(by_pattern)

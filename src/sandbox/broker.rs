@@ -73,7 +73,7 @@ pub struct Broker {
     readable: Vec<PathBuf>,
     denied: Vec<Denied>,
     interceptor: Option<Interceptor>,
-    /// Who links, renames and opens in the command's place.
+    /// Links, renames and opens in the command's place.
     opens: Option<Opens>,
     /// Whether mounts decide what may be changed, and it only sees to what they cannot.
     is_in_view: bool,
@@ -174,7 +174,9 @@ impl Broker {
     /// The command is over.
     pub fn end(&mut self) {
         let kept: Vec<Denied> = self.opens.iter().flat_map(Opens::kept).collect();
-        kept.into_iter().for_each(|denied| self.record(denied));
+        for denied in kept {
+            self.record(denied);
+        }
         if let Some(interceptor) = &mut self.interceptor {
             interceptor.end();
         }

@@ -76,7 +76,7 @@ pub struct Confinement {
     journal: Option<Journal>,
     /// What is hidden by patterns.
     hide: Option<Arc<Hide>>,
-    /// What supervisors lock while they link and rename.
+    /// File that supervisors lock while they link and rename.
     places_lock: OwnedFd,
     hello: Hello,
 }
@@ -142,11 +142,9 @@ impl Confinement {
     /// Builds what the plan says, or says why that cannot be.
     pub fn build(mut plan: Plan, alone: SingleThread, skips_of: SkipsOf, globs_of: GlobsOf) -> Result<Self, Fault> {
         let scratch = plan.scratch.as_path();
-        let journal = plan
-            .journal
-            .as_ref()
-            .map(|planned| Journal::open(planned, skips_of, plan.limits.memory_bytes))
-            .transpose()?;
+        let most_bytes = plan.limits.memory_bytes;
+        let open = |planned| Journal::open(planned, skips_of, most_bytes);
+        let journal = plan.journal.as_ref().map(open).transpose()?;
         let hide = hide(&plan, globs_of)?;
         // The view has no cgroups.
         let (groups, memory) = groups(&plan, &alone);
@@ -154,7 +152,7 @@ impl Confinement {
         let (walls, home, tmp): (_, RawString, RawString) = match plan.tier {
             Tier::Off => (None, RawString::default(), RawString::default()),
             Tier::Namespaces => {
-                let mut outside = Watcher::new(writable(&plan))?;
+                let mut outside = Watcher::new(plan.writable())?;
                 let public = if rustix::process::geteuid().is_root() {
                     view::public_copies(&plan, &alone).unwrap_or_else(|fault| {
                         not_public = Some(fault);
@@ -202,7 +200,7 @@ impl Confinement {
         };
         let protected = plan.protected.iter().map(|path| path.as_path().into()).collect();
         let roots = plan.roots.iter().map(|root| root.place.path.as_path());
-        let enclosed = roots.filter_map(|path| Guarded::new(path, writable(&plan)));
+        let enclosed = roots.filter_map(|path| Guarded::new(path, plan.writable()));
         let enclosed = enclosed.filter(|guarded: &Guarded| !guarded.is_root()).collect();
         let writable = writable_on_system(&plan);
         let hidden = hidden_paths::At::all(&plan);
@@ -470,7 +468,7 @@ impl Confinement {
             return Err(Fault::because("run it dry", &reason));
         }
         (self.journal, self.plan.journal) = (None, None);
-        let writable: Vec<&Path> = writable(&self.plan).collect();
+        let writable: Vec<&Path> = self.plan.writable().collect();
         let dry_run = DryRun::begin(&writable, self.start.limits.memory_bytes, dir)?;
         // A rule is about an inode, and overlays have others.
         self.start.walls = Some(Walls::in_view(&self.plan, None, true)?);
@@ -512,7 +510,7 @@ impl Confinement {
         common.map(|root| root.place.path.as_path()).try_for_each(|common| common_git::hold(common, &places))
     }
 
-    /// What links and renames of a command must spare; `held` are the protected paths that it has to hold.
+    /// Places that links and renames of a command must spare; `held` are the protected paths that it has to hold.
     fn spared(&self, held: &[Guarded]) -> Result<Places, Fault> {
         let linked = self.plan.roots.iter().filter(|root| matches!(root.extent, Extent::OfGit | Extent::CommonOfGit));
         let linked = linked.map(|root| root.place.path.as_path());
@@ -596,8 +594,4 @@ fn groups(plan: &Plan, alone: &SingleThread) -> (Option<Groups>, Option<MemoryHo
         }
         Err(reason) => (None, Some(MemoryHold::Watch { reason })),
     }
-}
-
-fn writable(plan: &Plan) -> impl Iterator<Item = &Path> {
-    plan.roots.iter().filter(|root| root.writable).map(|root| root.place.path.as_path())
 }

@@ -1,5 +1,7 @@
 //! What the walls shall be: plain data, made by the server at start, carried out by the launcher.
 
+use std::path::Path;
+
 use serde::{Deserialize, Serialize};
 
 use super::raw_string::RawString;
@@ -143,6 +145,13 @@ pub struct Plan {
     pub limits: Limits,
     /// Where what commands change is noted, if it is. Not in [`Tier::Off`], where nobody is asked before a change.
     pub journal: Option<PlannedJournal>,
+}
+
+impl Plan {
+    /// Paths of the directories that may be written to.
+    pub fn writable(&self) -> impl Iterator<Item = &Path> {
+        self.roots.iter().filter(|root| root.writable).map(|root| root.place.path.as_path())
+    }
 }
 
 /// The directory of [`super::Cache`].

@@ -40,7 +40,7 @@ enum Word {
     Removed(Option<i32>),
 }
 
-/// What is known of a command that is over, or since it was asked about before.
+/// Account of a command that is over, or since the last question about it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Account {
     /// No other ran at any time, but for those that stay. Only then does what the kernel counts for all of them say something
@@ -50,7 +50,7 @@ pub struct Account {
     pub appeared: Vec<RawString>,
 }
 
-/// First byte of what a supervisor says: it asks for an [`Account`] of a command that goes on, or of one that is over, or a path follows
+/// First byte of what a supervisor says. It asks for an [`Account`] of a command that goes on, or of one that is over. Or a path follows
 /// that is to be removed.
 const GOES_ON: u8 = b'a';
 const IS_OVER: u8 = b'x';
@@ -85,7 +85,7 @@ impl SupervisorLine {
         self.ask(IS_OVER)
     }
 
-    /// What is known of a command that goes on, since this was asked before.
+    /// Asks for the account of a command that goes on, since the last question.
     pub fn account(&self) -> Account {
         self.ask(GOES_ON)
     }
@@ -167,7 +167,7 @@ struct Entry {
     began_alone: bool,
     /// Number of commands that had begun by then, this one included.
     begun: u64,
-    /// How much had appeared at protected paths by then.
+    /// Number of appearances at protected paths by then.
     appearances: u64,
 }
 

@@ -27,7 +27,7 @@ pub struct Walls {
     outer: Option<Ruleset>,
     /// For one that links and renames in its command's place, in the view: the command's own, and the store of the journal.
     rules_of_supervisor: Vec<Rule>,
-    /// Whether the supervisor opens in the command's place.
+    /// `true` if the supervisor opens in the command's place.
     opens: bool,
     filter: Program,
     /// Instead, where calls over the network are intercepted.

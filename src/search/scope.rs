@@ -280,7 +280,7 @@ fn plain_way(above: &Checked<Read>, path: &Path) -> Option<String> {
     (plain && fs::is_plain_way(above, way.as_os_str().as_bytes())).then(|| way.to_str().map(str::to_owned))?
 }
 
-/// What globs of so many bytes take of the budget once they are compiled.
+/// Share of the budget that globs of so many bytes take once they are compiled.
 fn cover(bytes: usize, room: Option<Room<'_>>) -> Result<Share, SearchError> {
     let Some(room) = room else { return Ok(Share::default()) };
     let mut share = room.share();
@@ -301,7 +301,7 @@ pub(super) fn to_path(bytes: Vec<u8>) -> PathBuf {
     PathBuf::from(OsString::from_vec(bytes))
 }
 
-/// What to leave out. A glob without a slash is a name at any depth, as in `.gitignore`; one with a slash is a path below the directory of
+/// Globs of what to leave out. A glob without a slash is a name at any depth, as in `.gitignore`; one with a slash is a path below the directory of
 /// the search or below the start of the walk, or an absolute path.
 #[derive(Debug)]
 pub struct Exclude {

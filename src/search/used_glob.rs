@@ -8,7 +8,7 @@ use crate::text::glob::Reading;
 /// A glob of a search.
 #[derive(Debug)]
 pub struct UsedGlob {
-    /// As it was given.
+    /// The text as given.
     pub text: String,
     /// Absolute path of the directory where `rest` begins.
     pub start: PathBuf,

@@ -9,7 +9,7 @@ mod table;
 pub use compared::Content;
 pub use facets::{Facets, differences};
 pub use git_config::{hooks_directory, hooks_path};
-/// What every git repository has in its directory: hooks are programs, and the others can name programs, or another directory
+/// Protected names in the directory of every git repository: hooks are programs, and the others can name programs, or another directory
 /// with configuration (gitrepository-layout(5)).
 pub const PROTECTED_IN_REPOSITORIES: [&str; 4] = ["hooks", "config", "config.worktree", "commondir"];
 /// The directory of a repository in its work tree, or a file or link that says where that is.

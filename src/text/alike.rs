@@ -36,7 +36,7 @@ pub fn skeleton(text: &str) -> String {
     Folded::new(text).text
 }
 
-/// Where `text` has what looks like `wanted`, and is not the same. `None` if it is nowhere, or both are ASCII.
+/// Finds text that looks like `wanted`, and is not the same. `None` if there is none, or both are ASCII.
 pub fn find(text: &str, wanted: &str) -> Option<Range<usize>> {
     if wanted.is_ascii() && text.is_ascii() {
         return None;
@@ -119,7 +119,7 @@ fn clusters(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// Whether it belongs to the character before it: marks, and the vowels and last consonants of a Korean syllable.
+/// Returns true if it belongs to the character before it: marks, and the vowels and last consonants of a Korean syllable.
 fn joins(c: char) -> bool {
     !c.is_ascii() && (is_combining_mark(c) || matches!(c, '\u{1160}'..='\u{11FF}'))
 }
@@ -149,7 +149,7 @@ fn latin(c: char) -> char {
 /// The first character in which two texts differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Divergence {
-    /// Where it begins in the first text, in bytes.
+    /// Offset in the first text, in bytes.
     pub at: usize,
     found: String,
     given: String,
@@ -172,21 +172,21 @@ impl Divergence {
         }
     }
 
-    /// Whether an eye may not see it.
+    /// Returns true for an invisible character.
     pub fn is_deceptive(&self) -> bool {
         !(self.found.is_ascii() && self.given.is_ascii())
     }
 
-    /// As `U+2019 (’) where oldText has U+0027 (')`.
+    /// Formats `U+2019 (’) where oldText has U+0027 (')`.
     pub fn words(&self, given_by: &str) -> String {
-        format!("{} where {given_by} has {}", Named(&self.found), Named(&self.given))
+        format!("{} where {given_by} has {}", CharacterNames(&self.found), CharacterNames(&self.given))
     }
 }
 
 /// A character by its code points.
-struct Named<'a>(&'a str);
+struct CharacterNames<'a>(&'a str);
 
-impl fmt::Display for Named<'_> {
+impl fmt::Display for CharacterNames<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0.is_empty() {
             return f.write_str("nothing more");

@@ -47,7 +47,7 @@ pub fn is_unsafe(c: char) -> bool {
     is_active(c) || is_invisible(c)
 }
 
-/// Default_Ignorable_Code_Point of Unicode and interlinear annotations, but for the variation selectors of emoji and ideographs.
+/// `Default_Ignorable_Code_Point` of Unicode and interlinear annotations, but for the variation selectors of emoji and ideographs.
 fn is_invisible(c: char) -> bool {
     matches!(c, '\u{AD}' | '\u{34F}' | '\u{115F}'..='\u{1160}' | '\u{17B4}'..='\u{17B5}' | '\u{180B}'..='\u{180F}')
         || matches!(c, '\u{200B}'..='\u{200F}' | '\u{2060}'..='\u{206F}' | '\u{3164}' | '\u{FFA0}')

@@ -14,7 +14,7 @@ use std::borrow::Cow;
 mod characters;
 mod reading;
 
-pub use reading::{Named, Reading, with_names};
+pub use reading::{LiteralGlob, Reading, with_names};
 
 /// Why a glob is refused. Offsets count bytes from the beginning of the glob.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -14,7 +14,7 @@ use crate::text::alike::{Divergence, find, skeleton};
 use crate::text::escape::show;
 use crate::text::glob::GlobMatcher;
 
-/// As many are named.
+/// Most names that are told.
 const NAMED: usize = 3;
 
 /// Names that a search passed by, since they only look like what was asked for.
@@ -43,7 +43,7 @@ impl<'a> AlikeNames<'a> {
         }
     }
 
-    /// What is told of them, and the first names, for the data.
+    /// A note about them, and the first names, for the data.
     pub fn told(self, parameter: &str) -> Option<(String, Vec<String>)> {
         let (count, mut names) = self.found.into_inner().unwrap_or_else(PoisonError::into_inner);
         names.sort();
@@ -61,7 +61,7 @@ impl<'a> AlikeNames<'a> {
     }
 }
 
-/// What is told of files whose name only looks like the last part of a glob, and the first names, for the data.
+/// Note about files whose name only looks like the last part of a glob, and the first names, for the data.
 pub fn alike_to_globs(
     context: &Context<'_>,
     directory: Checked<Read>,

@@ -112,14 +112,14 @@ pub struct ChangesMade {
     /// What of it cannot be undone, and why.
     #[serde(skip_serializing_if = "Option::is_none")]
     lost: Option<String>,
-    /// What of it programs outside run. Not in the schema, which each client pays for.
+    /// Changed parts that programs outside run. Not in the schema, which each client pays for.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
     outside: Option<Open<Settled>>,
 }
 
 impl ChangesMade {
-    /// What of it programs outside run.
+    /// Changed parts that programs outside run.
     pub fn into_outside(self) -> Option<Settled> {
         self.outside.map(|Open(settled)| settled)
     }

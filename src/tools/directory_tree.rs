@@ -37,7 +37,7 @@ pub struct Params {
     respect_gitignore: Option<bool>,
 }
 
-/// How a node looks on the wire, but for `leftOut` and `truncated`, which are told where they are. Only its schema is used: the JSON is written from a flat list, so that no depth of
+/// A node on the wire, but for `leftOut` and `truncated`, which are told where they are. Only its schema is used: the JSON is written from a flat list, so that no depth of
 /// nesting can exhaust a stack.
 #[derive(JsonSchema)]
 #[schemars(rename = "Node")]
@@ -142,7 +142,7 @@ impl Tool for DirectoryTree {
 #[derive(Clone, Copy)]
 struct Root<'a> {
     name: &'a str,
-    /// How many entries are left out, beside those below closed directories.
+    /// Number of entries left out, beside those below closed directories.
     left_out: usize,
     is_truncated: bool,
 }
@@ -178,7 +178,7 @@ fn json(root: Root<'_>, entries: Option<&[TreeEntry]>, left_out: &[usize], level
     String::from_utf8(out).unwrap_or_default()
 }
 
-/// How long the text of one entry is at most, with a comma.
+/// Longest text of one entry, with a comma.
 fn length(entry: &TreeEntry) -> usize {
     let mut out = Vec::new();
     let name = Node { name: &show(entry.name.as_bytes()), kind: entry.kind, is_truncated: false, left_out: 0 };
@@ -187,7 +187,7 @@ fn length(entry: &TreeEntry) -> usize {
     out.len() + 1 + usize::from(is_open) * (2 + LEFT_OUT_BYTES)
 }
 
-/// What is written of one entry.
+/// Text of one entry.
 struct Node<'a> {
     name: &'a str,
     kind: Kind,
@@ -195,10 +195,11 @@ struct Node<'a> {
     left_out: usize,
 }
 
-/// How much longer `"leftOut":100000` is than an empty list of children.
+/// Bytes by which `"leftOut":100000` is longer than an empty list of children.
 const LEFT_OUT_BYTES: usize = 3;
 
 /// Writes a node, and leaves it open when it has a list of children; whether it did.
+#[expect(clippy::needless_pass_by_value, reason = "made for the call")]
 fn node(out: &mut Vec<u8>, node: Node<'_>, listed: bool, open: &mut usize) -> bool {
     let Node { name, kind, is_truncated, left_out } = node;
     out.extend_from_slice(b"{\"name\":");

@@ -25,7 +25,7 @@ use crate::protocol::Content;
 use crate::search::names;
 use crate::text::encoding;
 use crate::text::escape::show_path;
-use crate::text::glob::{GlobError, Named, few_enough, is_glob};
+use crate::text::glob::{GlobError, LiteralGlob, few_enough, is_glob};
 
 pub struct EditFiles;
 
@@ -121,7 +121,7 @@ fn resolve(context: &Context<'_>, patterns: &[String]) -> Result<Vec<PathBuf>, E
             return Err(Error::Glob { parameter: format!("paths[{index}]"), source });
         }
         // A set could choose another file than the name that it looks like.
-        let named = Named::new(pattern);
+        let named = LiteralGlob::new(pattern);
         let path = if is_there { Some(pattern) } else { named.path.as_ref() };
         if let Some(path) = path {
             // One spelling for one place, so that no file is edited twice; what has none is reported with the others.

@@ -83,7 +83,7 @@ pub fn preview(path: &str, before: &[u8], applied: &Applied<'_>, room: Room<'_>)
     Ok(edit::preview(path, before, applied, options(room))?.unwrap_or_else(|| "(no changes)".to_owned()))
 }
 
-/// As many whole lines of a diff as have `most` bytes, and a line that says how much is left out.
+/// Cuts a diff after whole lines of at most `most` bytes, and a line that says how much is left out.
 pub fn fitted(mut diff: String, most: usize) -> String {
     if diff.len() <= most {
         return diff;

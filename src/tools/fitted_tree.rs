@@ -83,7 +83,7 @@ impl FittedTree {
         Self { entries, left_out, closed, all }
     }
 
-    /// How many entries are left out that lie in no closed directory.
+    /// Number of entries left out that lie in no closed directory.
     pub fn others(&self) -> usize {
         self.all - self.entries.len() - self.closed.iter().map(|(_, count)| count).sum::<usize>()
     }

@@ -67,6 +67,7 @@ fn shallow_note(glob: &UsedGlob, below: Option<&[u8]>) -> String {
 }
 
 /// Looks for what the globs would match below the directories where they begin.
+#[expect(clippy::needless_pass_by_value, reason = "a part of it is moved")]
 fn below(context: &Context<'_>, globs: &[&Arc<UsedGlob>], directory: Option<&str>, selection: Selection<'_>) -> First {
     let deeper = |glob: &&Arc<UsedGlob>| {
         let start = glob.start.to_str()?.trim_end_matches('/');

@@ -28,7 +28,7 @@ pub struct Output {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
     pub(super) not_searched: Option<NotSearched>,
-    /// What else may be missing.
+    /// Notes about what else may be missing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(skip)]
     pub(super) notes: Vec<String>,

@@ -1,4 +1,4 @@
-//! Files in 8-bit encodings, in which grep_files finds no letters beyond ASCII although read_file shows them.
+//! Files in 8-bit encodings, in which `grep_files` finds no letters beyond ASCII although `read_file` shows them.
 
 use std::ffi::OsStr;
 use std::io::Read as _;
@@ -14,13 +14,13 @@ use crate::search::{Scope, names};
 use crate::text::encoding::{detect_and_decode, is_binary, is_utf16};
 use crate::text::escape::show_path;
 
-/// As many files are looked at, each only at its beginning.
+/// Most files that are looked at, each only at its beginning.
 const MAX_LOOKED: usize = 1000;
 const LOOKED_BYTES: usize = 64 * 1024;
 /// A multi-byte character may be cut at the end of the beginning.
 const MAX_CUT_BYTES: usize = 4;
 
-/// What is told of such files in a scope.
+/// Note about such files in a scope.
 pub fn note_of(context: &Context<'_>, scope: &Scope) -> Result<Option<String>, Error> {
     let found = names(call(context, &|_| {}), scope, MAX_LOOKED, &|_, kind| kind == Kind::File)?;
     // The search has looked at them before.
@@ -31,7 +31,7 @@ pub fn note_of(context: &Context<'_>, scope: &Scope) -> Result<Option<String>, E
     Ok(note(context, files))
 }
 
-/// What is told of such ones of these files.
+/// Note about such ones among these files.
 pub fn note(context: &Context<'_>, files: impl Iterator<Item = Checked<Read>>) -> Option<String> {
     let (mut count, mut first) = (0_usize, None);
     for file in files.take_while(|_| !context.cancel.is_cancelled()) {
@@ -52,7 +52,7 @@ pub fn note(context: &Context<'_>, files: impl Iterator<Item = Checked<Read>>) -
     ))
 }
 
-/// The name of an 8-bit encoding, guessed as read_file does.
+/// The name of an 8-bit encoding, guessed as `read_file` does.
 fn encoding(head: &[u8]) -> String {
     let decoded = (0..MAX_CUT_BYTES)
         .find_map(|cut| detect_and_decode(head[..head.len() - cut.min(head.len())].to_vec(), None).ok());

@@ -173,8 +173,8 @@ fn from_disk(
     Ok(reply.holding(held))
 }
 
-/// Said of a text whose lines end as on an old Macintosh.
-const LONE_CR: &str = "[lines end with CR alone here, and count as one line]";
+/// Note about a text whose lines end as on an old Macintosh.
+pub(super) const LONE_CR: &str = "[lines end with CR alone here, and count as one line]";
 
 /// Its beginning, enough to see whether it is binary.
 pub fn head(file: &Checked<Read>) -> Result<Vec<u8>, Error> {

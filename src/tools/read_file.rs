@@ -230,6 +230,9 @@ fn text(decoded: Decoded, size: usize, most: usize) -> Result<Reply<()>, Error> 
     let Decoded { text, encoding, had_bom } = decoded;
     let ending = LineEndings::of(text.as_bytes());
     let mut content = vec![Content::Text(text)];
+    if ending == LineEndings::Cr {
+        content.push(Content::text(page::LONE_CR));
+    }
     if !encoding.is_utf8() {
         content.push(Content::text(note(encoding.name())));
     }

@@ -75,7 +75,7 @@ pub struct Output {
     blocked: Vec<Blocked>,
     #[serde(skip_serializing_if = "Option::is_none")]
     blocked_more: Option<u64>,
-    /// What of its changes programs outside run.
+    /// Changed parts that programs outside run.
     #[serde(skip_serializing_if = "Option::is_none")]
     outside: Option<Settled>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -136,6 +136,7 @@ impl Tool for RunPythonCode {
     }
 }
 
+#[expect(clippy::too_many_lines, reason = "one note after the other")]
 fn reply(
     context: &Context<'_>,
     session: &Session,

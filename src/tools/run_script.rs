@@ -48,7 +48,7 @@ pub struct Output {
     modified_files: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     blocked: Vec<Blocked>,
-    /// What of its changes programs outside run.
+    /// Changed parts that programs outside run.
     #[serde(skip_serializing_if = "Option::is_none")]
     outside: Option<Settled>,
     #[serde(flatten)]

@@ -44,7 +44,7 @@ pub struct Output {
     /// Why nothing would be.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     conflicts: Vec<String>,
-    /// What others changed since in the same directories, and what stays.
+    /// Changes by others since in the same directories, and files that stay.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     changed_since: Vec<String>,
     /// Repositories below whose `objects` new files stay.

@@ -142,7 +142,7 @@ pub fn run(tree: &Tree, words: &[&str], meanwhile: impl FnOnce(rustix::process::
     let mut command = Command::new(words[0]);
     command.args(&words[1..]).current_dir(tree.root()).env_clear();
     command.env("TMPDIR", std::env::temp_dir());
-    command.env("PATH", "/usr/local/bin:/usr/bin:/bin").env("HOME", tree.root()).env("XDG_STATE_HOME", tree.state());
+    command.env("PATH", "/usr/local/bin:/usr/bin:/bin").env("HOME", tree.state()).env("XDG_STATE_HOME", tree.state());
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let read = |mut from: Box<dyn std::io::Read + Send>| {
         std::thread::spawn(move || {

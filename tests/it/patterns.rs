@@ -92,7 +92,10 @@ fn glob_without_match_says_how_brackets_were_read() {
             let reply = server.call(tool, arguments);
             let notes = reply.result()["structuredContent"]["notes"].clone();
             for note in notes.as_array().into_iter().flatten() {
-                assert!(reply.all_texts().iter().any(|text| *text == note.as_str().unwrap()), "{note}");
+                assert!(
+                    reply.all_texts().iter().any(|text| *text == format!("[{}]", note.as_str().unwrap())),
+                    "{note}"
+                );
             }
             notes
         });
@@ -100,18 +103,18 @@ fn glob_without_match_says_how_brackets_were_read() {
         said[0].clone()
     };
     let read = |glob: &str, part: &str| {
-        json!([format!("[`{glob}` matches nothing, with `{part}` read as a name or as a pattern]")])
+        json!([format!("`{glob}` matches nothing, with `{part}` read as a name or as a pattern")])
     };
     assert_eq!(notes(json!(["app/[uv]/**"])), read("app/[uv]/**", "[uv]"));
     assert_eq!(notes(json!(["app/s/*", "**/{prod}.ts"])), read("**/{prod}.ts", "{prod}.ts"));
-    let name = json!(["[`app/[slug]/no.ts` matches nothing: `[slug]` exists, so it is a name here and no pattern]"]);
+    let name = json!(["`app/[slug]/no.ts` matches nothing: `[slug]` exists, so it is a name here and no pattern"]);
     assert_eq!(notes(json!(["app/[slug]/no.ts"])), name);
     assert_eq!(notes(json!(["app/[rst]/*"])), Value::Null);
     assert_eq!(notes(json!(["app/[slug]/*", "**/*.{ts,js}"])), Value::Null);
 }
 
 #[test]
-fn shallow_glob_names_what_lies_below() {
+fn shallow_glob_names_deeper_match() {
     let tree = Tree::new();
     tree.file("work/a.ts", "x\n")
         .file("work/sub/deep/b.ts", "x\n")
@@ -132,8 +135,8 @@ fn shallow_glob_names_what_lies_below() {
     };
     let none = json!([]);
     let more = json!([format!(
-        "[`*.ts` matches only directly in the directory and leaves out more below, such as `{work}/sub/deep/b.ts`; `**/*.ts` matches \
-         at any depth]"
+        "`*.ts` matches only directly in the directory and leaves out more below, such as `{work}/sub/deep/b.ts`; `**/*.ts` matches \
+         at any depth"
     )]);
     assert_eq!(notes(json!(["*.ts"]), none.clone()), more);
     assert_eq!(notes(json!(["*.ts"]), json!(["deep"])), Value::Null);
@@ -141,7 +144,7 @@ fn shallow_glob_names_what_lies_below() {
     assert_eq!(notes(json!(["**/*.ts"]), none.clone()), Value::Null);
     assert_eq!(notes(json!(["a.ts"]), none.clone()), Value::Null);
     let shallow = |glob: &str, deep: &str| {
-        json!([format!("[`{glob}` matches only directly in the directory; `{deep}` matches at any depth]")])
+        json!([format!("`{glob}` matches only directly in the directory; `{deep}` matches at any depth")])
     };
     assert_eq!(notes(json!(["b.ts"]), none.clone()), shallow("b.ts", "**/b.ts"));
     assert_eq!(notes(json!(["sub/*.ts"]), none), shallow("sub/*.ts", "sub/**/*.ts"));
@@ -229,7 +232,7 @@ fn undo_skip_of_existing_name_skips_it() {
 }
 
 #[test]
-fn undo_skip_that_matches_nothing_ends_the_start() {
+fn undo_skip_without_match_ends_the_start() {
     let tree = tree();
     let allowed = format!("{}:rw", tree.text("work"));
     let absolute = tree.text("work/app/x");

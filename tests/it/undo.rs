@@ -84,7 +84,8 @@ type Seen = (u32, (u32, u32), (i64, i64), u64, Vec<u8>);
 
 fn picture(root: &Path) -> Picture {
     let mut found = BTreeMap::new();
-    for entry in walkdir::WalkDir::new(root) {
+    // An undo leaves objects of git alone.
+    for entry in walkdir::WalkDir::new(root).into_iter().filter_entry(|entry| entry.file_name() != "objects") {
         let entry = entry.unwrap();
         let metadata = fs::symlink_metadata(entry.path()).unwrap();
         let content = if metadata.is_symlink() {

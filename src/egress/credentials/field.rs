@@ -32,8 +32,8 @@ pub fn fill(value: &mut Vec<u8>, stand_in: &[u8], secret: &[u8], written: &mut V
     }
 }
 
-/// Forms of a secret inside of base64 (RFC 4648, 4 and 5), each with that of its stand-in: one for each place of the secret in a group
-/// of three bytes, without the characters that depend on what stands beside it.
+/// Forms of a secret inside base64 (RFC 4648, 4 and 5), each with that of its stand-in. There is one for each offset in a group of three
+/// bytes, without the characters that depend on its neighbours.
 pub fn in_base64(secret: &[u8], stand_in: &[u8]) -> Vec<Pair> {
     let mut pairs = Vec::new();
     for engine in [STANDARD_NO_PAD, URL_SAFE_NO_PAD] {

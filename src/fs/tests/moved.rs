@@ -104,7 +104,7 @@ fn delete_by_old_path_spares_protected_file() {
 }
 
 #[test]
-fn write_below_moving_directory_leaves_nothing_protected() {
+fn write_below_moving_directory_spares_protected_paths() {
     let tree = Fixture::new();
     std::fs::create_dir(tree.at("A/d")).unwrap();
     std::fs::create_dir(tree.at("A/.git")).unwrap();

@@ -64,7 +64,7 @@ fn changed(world: &World, store: &Store) -> u64 {
 }
 
 #[test]
-fn undo_refused_at_any_step_changes_nothing() {
+fn undo_refused_at_any_step_keeps_the_tree() {
     for refuses in 0.. {
         let world = World::new();
         let mut store = world.store();

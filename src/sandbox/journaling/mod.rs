@@ -113,7 +113,7 @@ pub struct CommandJournal<'a> {
     caller: Option<Caller>,
     /// By thread, the name under which its last call was to make something, and when it asked.
     gaining: HashMap<u32, (Spot, SystemTime)>,
-    /// Whether it has an entry for each of its calls, as a session has.
+    /// `true` if it has an entry for each of its calls, as a session has.
     is_session: bool,
     /// In a session, the files that were opened for writing: a descriptor that lies in a socket may still change them.
     opened: HashMap<Id, Spot>,
@@ -267,7 +267,7 @@ impl CommandJournal<'_> {
             if found.is_none() && *thread != asking {
                 return true;
             }
-            // What was born later is somebody else's, in the place of what was made.
+            // A later birth means that somebody else put it there.
             let last = asked.duration_since(UNIX_EPOCH).unwrap_or_default() + MAKING;
             let found = found.filter(|found| i128::from(found.2) <= last.as_nanos().cast_signed());
             recorder.gained(spot.dir_id(), spot.name(), found);

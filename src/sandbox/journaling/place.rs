@@ -73,7 +73,7 @@ impl Spot {
         Self::new(Arc::clone(&self.dir), &self.name)
     }
 
-    /// What stands there now.
+    /// Returns the object that stands there now.
     pub(super) fn look_again(&self) -> Option<Stat> {
         stat(&self.dir.handle, &self.name).ok().flatten()
     }

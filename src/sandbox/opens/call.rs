@@ -1,4 +1,4 @@
-//! What a call that opens, links, renames or removes asks for, read from its number and arguments alone.
+//! Arguments of a call that opens, links, renames or removes, read from its number and arguments alone.
 
 use libc::{AT_FDCWD, AT_SYMLINK_FOLLOW, O_CREAT, O_TRUNC, O_WRONLY, c_long};
 

@@ -91,7 +91,7 @@ impl Opens {
         self.removals.has_answered(place)
     }
 
-    /// What a program removed from a repository that it did not remove as a whole: it is still there.
+    /// Takes the protected paths that a program removed without their whole repository: they are still there.
     pub fn kept(&self) -> impl Iterator<Item = Denied> {
         self.removals.kept().map(|place| Denied::Kept(shown(place.to_owned())))
     }
@@ -121,7 +121,7 @@ impl Opens {
         })
     }
 
-    /// What was refused since this was asked before, each once.
+    /// Takes the refusals since the last call, each once.
     pub fn take_refused(&mut self) -> Vec<Denied> {
         std::mem::take(&mut self.refused)
     }
@@ -429,7 +429,7 @@ impl Opens {
 
 const DIRECTORY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-/// Where a name is.
+/// The place of a name.
 fn place_of((dir, name): &Spot) -> Result<PathBuf, Errno> {
     Ok(place(dir)?.join(without_slashes(name)))
 }

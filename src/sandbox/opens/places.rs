@@ -25,18 +25,18 @@ const MAX_MOVED_DEPTH: usize = 128;
 /// A path that is protected in git directories alone.
 const OF_GIT: &str = "config.worktree";
 
-/// What decides about links and renames.
+/// Rules about links and renames.
 #[derive(Debug, Default)]
 pub struct Places {
     /// Git directories, whatever they are called.
     repositories: Vec<PathBuf>,
     /// Paths that stay in their places.
     fixed: Vec<PathBuf>,
-    /// Those of them that are protected paths of repositories.
+    /// Fixed paths that are protected parts of repositories.
     parts: HashSet<PathBuf>,
     /// Directories in which links and renames are made; `None`: mounts decide.
     writable: Option<Vec<PathBuf>>,
-    /// What all supervisors of the server lock while they look and act.
+    /// File that all supervisors of the server lock while they look and act.
     lock: Option<OwnedFd>,
 }
 

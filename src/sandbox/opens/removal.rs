@@ -23,7 +23,7 @@ use super::{Given, Opens, Spot, check, kind_of, place_of, without_slashes};
 use crate::sandbox::supervisor_table::SupervisorLine;
 use crate::sandbox::sys::seccomp::Notification;
 
-/// What one command removes of repositories.
+/// Removals of repositories by one command.
 #[derive(Debug)]
 pub(super) struct Removals {
     /// To the launcher; without it nothing of this is done.
@@ -44,7 +44,7 @@ impl Removals {
         self.noted.contains(place) || self.removed.iter().any(|removed| place.starts_with(removed))
     }
 
-    /// What is still there; of a directory itself and not what is in it.
+    /// Paths that are still there; of a directory only itself.
     pub(super) fn kept(&self) -> impl Iterator<Item = &Path> {
         let is_inside = |place: &PathBuf| place.parent().is_some_and(|above| self.noted.contains(above));
         self.noted.iter().filter(move |place| !is_inside(place)).map(PathBuf::as_path)

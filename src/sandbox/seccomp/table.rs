@@ -40,7 +40,7 @@ pub struct Rules {
     pub intercepted: bool,
     /// Whether what it changes is noted before it does ([`crate::sandbox::journaling`]).
     pub journaled: bool,
-    /// Whether its opens are made for it, as its links and renames are ([`crate::sandbox::opens`]).
+    /// `true` if its opens are made for it, as its links and renames are ([`crate::sandbox::opens`]).
     pub opened: bool,
 }
 

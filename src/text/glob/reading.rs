@@ -66,7 +66,7 @@ impl<'a> Reading<'a> {
             return Err(GlobError::Negated { glob: text.to_owned() });
         }
         measure(if name.is_some() { rest } else { text })?;
-        let unclear = parts(rest).into_iter().find(|part| Named::new(part).is_unclear);
+        let unclear = parts(rest).into_iter().find(|part| LiteralGlob::new(part).is_unclear);
         let both = with_names(rest);
         let rest = if measure(&both).is_ok() { both } else { Cow::Borrowed(rest) };
         Ok(Self { directory, rest, is_path, name, unclear })
@@ -127,7 +127,7 @@ fn parts(glob: &str) -> Vec<&str> {
 
 /// A path or glob in which wildcards and alternatives are the only patterns.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Named {
+pub struct LiteralGlob {
     pub glob: String,
     /// The path, if there is no pattern.
     pub path: Option<String>,
@@ -135,7 +135,7 @@ pub struct Named {
     pub is_unclear: bool,
 }
 
-impl Named {
+impl LiteralGlob {
     /// Reads classes, braces without a comma and backslashes as parts of names, unless they escape a character.
     pub fn new(text: &str) -> Self {
         let (mut glob, mut has_pattern, mut is_unclear) = (String::with_capacity(text.len() + 8), false, false);
@@ -295,7 +295,7 @@ mod tests {
             ("a\\b", "a\\\\b", Some("a\\b")),
             ("a}é,", "a\\}é,", Some("a}é,")),
         ] {
-            let named = Named::new(text);
+            let named = LiteralGlob::new(text);
             assert_eq!((named.glob.as_str(), named.path.as_deref()), (glob, path), "{text}");
         }
     }
@@ -310,7 +310,7 @@ mod tests {
 
         #[test]
         fn names_and_wildcards_always_compile(text in "[a*?{},!\\[\\]^/\\\\-]{1,12}") {
-            prop_assert!(GlobMatcher::new(&[Named::new(&text).glob], false).is_ok(), "{}", text);
+            prop_assert!(GlobMatcher::new(&[LiteralGlob::new(&text).glob], false).is_ok(), "{}", text);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What the walls refused to a cell or ended with a script is told.
+//! Notes of what the walls refused to a cell, or ended with a script.
 
 use pretty_assertions::assert_eq;
 use serde_json::json;

@@ -36,7 +36,9 @@ pub(super) type Seen = (u32, (u32, u32), Option<(i64, i64)>, Vec<u8>, Vec<PathBu
 pub(super) fn picture(root: &Path) -> BTreeMap<PathBuf, Seen> {
     let mut names: BTreeMap<u64, Vec<PathBuf>> = BTreeMap::new();
     let mut found = BTreeMap::new();
-    for entry in walkdir::WalkDir::new(root).sort_by_file_name() {
+    let entries = walkdir::WalkDir::new(root).sort_by_file_name().into_iter();
+    // An undo leaves objects of git alone.
+    for entry in entries.filter_entry(|entry| entry.file_name() != "objects") {
         let path = entry.unwrap().into_path();
         let metadata = fs::symlink_metadata(&path).unwrap();
         let content = match (metadata.is_symlink(), metadata.is_file()) {

@@ -73,7 +73,7 @@ fn store_roots_with_links_are_refused() {
 }
 
 #[test]
-fn looking_at_a_store_changes_nothing() {
+fn looking_at_a_store_leaves_it_unchanged() {
     let tree = Tree::new();
     let store = used(&tree);
     // As a crash leaves an undo.
@@ -111,12 +111,12 @@ fn default_state_directory_is_made_and_hidden() {
     let mut server = Server::start_program(&tree, &line, &[("HOME", &tree.text("work/home"))]).opened(NEWEST_HANDSHAKE);
     let path = "home/.local/state/replay/undo";
     assert_eq!(server.call("write_file", json!({"path": format!("{path}/new"), "content": "x"})).code(), -32001);
-    assert_eq!(server.call("delete_file", json!({"path": "home/.local", "recursive": true})).code(), -32001);
+    assert_eq!(server.call("delete_file", json!({"path": "home/.local"})).code(), -32001);
     assert_eq!(fs::read_dir(tree.path("work").join(path)).unwrap().count(), 0);
 }
 
 #[test]
-fn start_fails_where_agent_could_make_stores() {
+fn start_fails_if_agent_could_make_stores() {
     let tree = Tree::new();
     tree.file("work/file/.local", "").dir("link");
     symlink("../work/later", tree.path("link/.local")).unwrap();

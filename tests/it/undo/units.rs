@@ -1,4 +1,4 @@
-//! Units of files that only fit together: git repositories, SQLite databases and directories of databases.
+//! Units of files that only fit together: git repositories, `SQLite` databases and directories of databases.
 
 use std::fs;
 use std::path::Path;
@@ -66,7 +66,7 @@ fn undo_of_branch_is_refused_when_later_call_tagged_it() {
     run(&mut server, BRANCH).unwrap();
     run(&mut server, "git tag v1 feat").unwrap();
     let why = refused(&tree, &mut server, json!({"calls": [1]}));
-    assert!(why.contains("execute_command (call 2) changed refs/tags/v1 later"), "{why}");
+    assert!(why.contains("(call 2) changed refs/tags/v1 later"), "{why}");
     undo(&mut server, json!({"calls": [2, 1]}));
     assert_eq!(git(&tree.path("work"), "for-each-ref --format=%(refname)"), "refs/heads/main\n");
 }
@@ -121,7 +121,7 @@ fn undo_and_redo_of_commit_leave_its_objects() {
 }
 
 #[test]
-fn undo_of_gc_restores_what_it_deleted() {
+fn undo_of_gc_restores_deleted_objects() {
     let tree = laid_out();
     let root = tree.path("work");
     let dead = git(&root, "commit-tree -m dead HEAD^{tree}");
@@ -133,7 +133,7 @@ fn undo_of_gc_restores_what_it_deleted() {
 }
 
 #[test]
-fn repositories_are_recognised_by_what_they_hold() {
+fn repositories_are_recognised_by_content() {
     let tree = Tree::new();
     tree.file("from/code", "one\n").dir("work/super");
     repository(&tree, "from");
@@ -238,7 +238,7 @@ fn database_directories_are_undone_whole_or_not_at_all() {
 }
 
 #[test]
-fn undo_tells_what_others_changed_beside_it() {
+fn undo_tells_changes_of_others_beside_it() {
     let mut stage = Stage::new(|tree| tree.file("work/d/a", "1").file("work/d/b", "1").file("work/d/old", "1"));
     stage.done("write_file", json!({"path": "d/a", "content": "2"}));
     stage.tree.file("work/d/b", "theirs").file("work/d/c/x", "theirs");

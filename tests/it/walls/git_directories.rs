@@ -11,12 +11,12 @@ use super::{Setting, Tree, Walls, everywhere, give, installed};
 
 /// A repository as `git init` makes it, as far as it is looked at.
 fn repository(tree: &Tree, at: &str) {
-    tree.file(&format!("{at}/HEAD"), "ref: refs/heads/main\n")
-        .file(&format!("{at}/config"), "[core]\n\tbare = false\n")
-        .file(&format!("{at}/hooks/pre-commit.sample"), "")
-        .dir(&format!("{at}/objects/ab"))
-        .dir(&format!("{at}/refs/heads"))
-        .dir(&format!("{at}/logs/refs"));
+    tree.file(format!("{at}/HEAD"), "ref: refs/heads/main\n")
+        .file(format!("{at}/config"), "[core]\n\tbare = false\n")
+        .file(format!("{at}/hooks/pre-commit.sample"), "")
+        .dir(format!("{at}/objects/ab"))
+        .dir(format!("{at}/refs/heads"))
+        .dir(format!("{at}/logs/refs"));
 }
 
 /// `work` is a repository, in which lie a bare one, a nested one, and a directory with an empty file called `.git`.
@@ -213,7 +213,7 @@ fn protected_path_removed_without_its_repository_stays() {
 }
 
 #[test]
-fn dry_run_refuses_symlinks_and_removes_nothing() {
+fn dry_run_refuses_symlinks_in_git_directory() {
     with_repositories(&[], |walls| {
         if walls.setting.tier == Tier::Landlock {
             return;

@@ -1,4 +1,4 @@
-//! What the walls refused or ended is told whatever the exit status is, in text and in data.
+//! Notes of what the walls refused or ended: at every exit status, in text and in data.
 
 use pretty_assertions::assert_eq;
 use replay::internals::sandbox::Tier;

@@ -172,7 +172,7 @@ fn nothing_that_is_there_is_changed() {
 }
 
 #[test]
-fn nothing_takes_the_place_of_a_removed_repository() {
+fn removed_repository_leaves_place_protected() {
     everywhere(|setting: Setting| {
         if !namespaces(setting) {
             return;

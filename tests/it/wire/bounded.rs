@@ -153,7 +153,7 @@ fn the_usual_length_is_300_kb_and_0_is_any() {
 fn cut_list_says_so_in_data() {
     let (tree, mut server) = opened(&["--reply-tokens", "100"]);
     for number in 0..60 {
-        tree.file(&format!("work/many/file{number:02}"), "");
+        tree.file(format!("work/many/file{number:02}"), "");
     }
     tree.file("work/few/one", lines(50));
     let mut data = |tool: &str, arguments: Value| server.call(tool, arguments).result()["structuredContent"].clone();

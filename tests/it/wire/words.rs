@@ -255,7 +255,7 @@ fn name_that_only_looks_the_same_is_proposed() {
     let mut server = Server::open(&tree, NEWEST_HANDSHAKE, &["--allow", &allow, "--sandbox", "off"]);
     let shot = "Screenshot 9.41\u{202F}PM.png.txt";
     let (decomposed, composed) = ("cafe\u{301}", "caf\u{e9}");
-    tree.file(&format!("work/{shot}"), "shot\n").file(&format!("work/{decomposed}/menu.txt"), "menu\n");
+    tree.file(format!("work/{shot}"), "shot\n").file(format!("work/{decomposed}/menu.txt"), "menu\n");
     let mut message = |path: &str| server.call("read_file", json!({"path": path})).failure().unwrap().message;
     let root = tree.text("work");
     assert_eq!(
