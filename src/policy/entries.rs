@@ -83,7 +83,7 @@ impl Policy {
         Ok(Checked::new(spelling.into_path(), Write { dir, parents, name, place, wants_dir, rules }))
     }
 
-    /// Fails if an object may not come to a true place again. This is for a plan: each step asks [`Rules::may_bear`] when it is done. `now`
+    /// Fails if an object may not come to a true place again. This is for a plan: each step asks `Rules::may_bear` when it is done. `now`
     /// is the current place of an object that still exists: a directory must not hold what would be protected at the new place.
     pub(crate) fn may_return(&self, place: &Path, now: Option<&Path>) -> Result<(), PolicyError> {
         self.may_change(place, place)?;

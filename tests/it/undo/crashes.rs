@@ -131,7 +131,9 @@ fn a_damaged_store_is_set_aside_and_the_next_start_begins_anew() {
     assert!(status == 2 && text.contains(why), "{text}");
     fs::remove_file(aside.join("log/2")).unwrap();
     let undone = changes(&stage.tree, "work", &[&["undo", "1"][..], &store].concat());
-    assert_eq!(undone, (0, "reverted a\n[undone; `replay changes undo 2` takes that back]".to_owned()));
+    let told = "reverted a\n[others changed since, in the same directories: b; that stays]\n\
+                [undone; `replay changes undo 2` takes that back]";
+    assert_eq!(undone, (0, told.to_owned()));
 }
 
 #[test]
