@@ -16,7 +16,7 @@ pub fn hex(bytes: &[u8]) -> String {
 
 /// A path or name for a listing: itself when that is safe to show, else in the `$'...'` quotes of ksh and bash.
 ///
-/// Escaped are bytes that are not UTF-8, controls (line feed and ESC among them), line and paragraph separators, characters
+/// Escapes bytes that are not UTF-8, controls (line feed and ESC among them), and line and paragraph separators. Escapes characters
 /// that turn the direction of writing, and those that show nothing. In quotes a backslash and a quote are escaped too, and a name that
 /// begins with `$'` is always quoted, so no two names look the same. Quoted names work as they are in bash.
 pub fn show(name: &[u8]) -> Cow<'_, str> {
