@@ -75,7 +75,12 @@ impl Guarded {
         for guarded in all {
             let above = (guarded.root(), guarded.path().parent());
             if last.as_ref().is_none_or(|(known, _)| *known != above) {
-                last = Some((above, descend(guarded)));
+                let dir = descend(guarded).or_else(|_| {
+                    // So many descriptors cannot be had at once.
+                    attach(&mut copies)?;
+                    descend(guarded).step_with(|| format!("find the directory of `{}`", guarded.path.display()))
+                });
+                last = Some((above, dir?));
             }
             if let Some(((_, Some(dir)), name)) = last.as_ref().zip(guarded.path().file_name()) {
                 let found = Unattached::of(dir, name).or_else(|error| {
@@ -516,14 +521,18 @@ fn may_change(dir: &OwnedFd) -> bool {
     is_own || accessat(dir, ".", Access::WRITE_OK, AtFlags::empty()).is_ok()
 }
 
-/// The directory of a path; `None` if there is no such directory. A link on the way has a place of its own ([`Watcher::places`]).
-fn descend(guarded: &Guarded) -> Option<OwnedFd> {
+/// Opens the directory of a path; `None` if there is no such directory, or if this user cannot enter it. A link on the way has a place of
+/// its own ([`Watcher::places`]).
+fn descend(guarded: &Guarded) -> Result<Option<OwnedFd>, Errno> {
     let above = guarded.path().parent().and_then(|parent| parent.strip_prefix(guarded.root()).ok());
-    let mut dir = open(guarded.root(), DIRECTORY, Mode::empty()).ok()?;
+    let mut dir = open(guarded.root(), DIRECTORY, Mode::empty());
     for part in above.unwrap_or(Path::new("")) {
-        dir = openat(&dir, part, DIRECTORY, Mode::empty()).ok()?;
+        dir = dir.and_then(|dir| openat(&dir, part, DIRECTORY, Mode::empty()));
     }
-    Some(dir)
+    match dir {
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::NAMETOOLONG | Errno::ACCESS) => Ok(None),
+        dir => dir.map(Some),
+    }
 }
 
 #[cfg(test)]

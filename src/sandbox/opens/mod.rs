@@ -293,6 +293,8 @@ impl Opens {
         // Either may lie elsewhere by now, or be another object.
         let settled =
             self.may_bring(&to, &to).and_then(|()| if exchanges { self.may_bring(&from, &from) } else { Ok(()) });
+        // Somebody else has taken it away already.
+        let settled = settled.or_else(|errno| if errno == Errno::NOENT { Ok(()) } else { Err(errno) });
         settled.inspect_err(|_| {
             let back = if exchanges { RenameFlags::EXCHANGE } else { RenameFlags::NOREPLACE };
             // It fails where another command has taken the name meanwhile; then nothing is known of what is there.
