@@ -226,15 +226,16 @@ class Round:
                 time.sleep(0.002)
         self.change("write_file", {"path": "a", "content": "new a\n"}, {"a": "new a\n"})
         self.shell(f"echo one >made; echo y >>grows; rm gone; mv dir/x dir/y; {EVIL}; echo DONE",
-                   {"made": "one\n", "grows": "x\ny\n", "gone": None, "dir/x": None, "dir/y": "x of dir\n"})
+                   {"made": {"one\n"}, "grows": {"x\ny\n"}, "gone": {None}, "dir/x": {None}, "dir/y": {"x of dir\n"}})
         self.change("edit_file", {"path": "b", "edits": [{"oldText": "one", "newText": "1"}]}, {"b": "1\ntwo\n"})
         moved = self.allowed["a"] - {None}
         self.allowed["dir/a"] = moved | {None}
         if self.change("move_file", {"source": "a", "destination": "dir/a"}, {"a": None}):
             self.allowed["dir/a"] = moved
         before = {name: set(texts) for name, texts in self.allowed.items()}
+        edited = {text.replace("two", "2") for text in self.allowed["b"]}
         call = self.shell("sed -i s/two/2/ b; rm -rf tree; mkdir tree; echo new >tree/new; echo DONE",
-                          {"b": "1\n2\n", "tree/p": None, "tree/q/r": None, "tree/new": "new\n"})
+                          {"b": edited, "tree/p": {None}, "tree/q/r": {None}, "tree/new": {"new\n"}})
         if call:
             before["tree/new"] = {None}
             for name, texts in before.items():
@@ -254,8 +255,8 @@ class Round:
 
     def shell(self, command, texts):
         """The number of the call, if it was carried out whole and can be undone."""
-        for name, text in texts.items():
-            self.allowed.setdefault(name, {None}).add(text)
+        for name, wanted in texts.items():
+            self.allowed[name] = self.allowed.get(name, {None}) | wanted
         result, done = self.server.call("execute_command", command=command)
         text = text_of(result)
         if "TOPSECRET" in text:
@@ -265,7 +266,7 @@ class Round:
             # What the shell says that it could not do was not done.
             if "No space" not in text and "rror" not in text and "annot" not in text.replace("cannot change", "").replace("cannot create .git", ""):
                 for name, wanted in texts.items():
-                    self.allowed[name] = {wanted}
+                    self.allowed[name] = wanted
             return (data.get("changed") or {}).get("call")
         return None
 
