@@ -28,6 +28,13 @@ impl Place {
         Self { root: self.root, path: Bytes(path) }
     }
 
+    /// Returns the directory that it lies in, `None` for a root.
+    pub(super) fn parent(&self) -> Option<Self> {
+        let path = &self.path.0;
+        let end = path.iter().rposition(|byte| *byte == b'/').unwrap_or(0);
+        (!path.is_empty()).then(|| Self { root: self.root, path: Bytes(path[..end].to_vec()) })
+    }
+
     /// How many directories it lies below its root, if it is one.
     pub(super) fn depth(&self) -> usize {
         self.path.0.split(|byte| *byte == b'/').filter(|name| !name.is_empty()).count()

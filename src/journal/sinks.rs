@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsStr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::sync::{MutexGuard, PoisonError};
 
 use rustix::fs::{Dir, FileType, Mode, OFlags, ResolveFlags, openat, openat2, readlinkat};
@@ -42,8 +43,8 @@ struct Look<'a> {
     versions: Option<Versions<'a>>,
     /// Where things are, and where they were.
     moved: Vec<(&'a Place, &'a Place)>,
-    /// Directories with a repository, each with where its hooks are if that is said.
-    hooks: HashMap<Place, Option<Place>>,
+    /// For each directory, the hooks directories that the configurations of it and of those above it name, outermost first.
+    hooks: HashMap<Place, Rc<[Place]>>,
     /// What has more names than before and runs outside by one that it had, by inode.
     linked: HashMap<u64, Vec<(Id, Place, &'static Sink)>>,
     names_left: usize,
@@ -324,11 +325,11 @@ impl<'a> Look<'a> {
                 return Some((&HOOK, begins));
             }
         }
-        let above: Vec<Place> = (0..names.len()).filter_map(|end| self.hooks_of(&at(end))).collect();
+        let above = self.hooks_above(at(names.len() - 1));
         let known = self.store.hooks.iter().flat_map(|known| known.directories());
         let known = known.filter_map(|path| self.store.place(path));
         let is_in = |hooks: &Place| place.is_at_or_below(hooks) && (is_link || place != hooks);
-        let hooks = above.into_iter().chain(known).find(is_in)?;
+        let hooks = above.iter().cloned().chain(known).find(is_in)?;
         Some((&HOOK, hooks.depth().saturating_sub(1)))
     }
 
@@ -338,11 +339,28 @@ impl<'a> Look<'a> {
         is_below_dot_git(dir) || has(b"objects") && has(b"refs")
     }
 
-    /// Where the repository of a work tree, or a bare one, says that its hooks are.
-    fn hooks_of(&mut self, dir: &Place) -> Option<Place> {
-        if let Some(known) = self.hooks.get(dir) {
-            return known.clone();
+    /// The hooks directories that the configurations of a directory and of those above it name.
+    fn hooks_above(&mut self, dir: Place) -> Rc<[Place]> {
+        let (mut unknown, mut at) = (Vec::new(), Some(dir));
+        let mut hooks = loop {
+            let Some(dir) = at else { break Rc::from([]) };
+            if let Some(known) = self.hooks.get(&dir) {
+                break Rc::clone(known);
+            }
+            at = dir.parent();
+            unknown.push(dir);
+        };
+        for dir in unknown.into_iter().rev() {
+            if let Some(named) = self.hooks_of(&dir) {
+                hooks = hooks.iter().cloned().chain([named]).collect();
+            }
+            self.hooks.insert(dir, Rc::clone(&hooks));
         }
+        hooks
+    }
+
+    /// Where the repository of a work tree, or a bare one, says that its hooks are.
+    fn hooks_of(&self, dir: &Place) -> Option<Place> {
         let is_own = dir.path.0.ends_with(b".git");
         let read = |path: &[u8]| {
             let handle = self.open(&dir.join(&Bytes(path.to_vec()))).ok()??;
@@ -352,15 +370,11 @@ impl<'a> Look<'a> {
             }
         };
         let said = [&b".git/config.worktree"[..], b".git/config", b"config"].into_iter().find_map(read);
-        let said = said.filter(|_| !is_own);
-        let found = said.and_then(|said| {
-            let root = &self.store.roots.get(dir.root)?.shown;
-            let path = hooks_directory(&self.store.path(dir), &said)?;
-            let below = path.strip_prefix(root).ok()?;
-            Some(Place { root: dir.root, path: Bytes::of(below.as_os_str()) })
-        });
-        self.hooks.insert(dir.clone(), found.clone());
-        found
+        let said = said.filter(|_| !is_own)?;
+        let root = &self.store.roots.get(dir.root)?.shown;
+        let path = hooks_directory(&self.store.path(dir), &said)?;
+        let below = path.strip_prefix(root).ok()?;
+        Some(Place { root: dir.root, path: Bytes::of(below.as_os_str()) })
     }
 
     /// What stands at a place; no link is followed on the way.

@@ -72,7 +72,7 @@ impl Unenforceable {
             Self::Hidden { path } => {
                 format!(
                     "`{}`, where undo or commands of other servers have their files, cannot be hidden from commands: allow a directory \
-                     without it, or have it elsewhere (XDG_STATE_HOME for undo, TMPDIR for commands)",
+                     without it (TMPDIR moves the files of commands)",
                     path.display()
                 )
             }

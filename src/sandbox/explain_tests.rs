@@ -51,7 +51,7 @@ fn landlock_holds_nothing_in_its_place_and_hides_nothing() {
     assert_eq!(unenforceable(&plan, Asked::default()), [nested.clone(), hidden.clone()]);
     assert_eq!(nested.describe(), "`/src/in` cannot be held in its place inside `/src`: commands could move it");
     let said = "`/src/replay-0`, where undo or commands of other servers have their files, cannot be hidden from commands: allow a \
-                directory without it, or have it elsewhere (XDG_STATE_HOME for undo, TMPDIR for commands)";
+                directory without it (TMPDIR moves the files of commands)";
     assert_eq!(hidden.describe(), said);
     assert_eq!(unenforceable(&Plan { tier: Tier::Namespaces, ..plan }, Asked::default()), []);
 }

@@ -105,7 +105,7 @@ impl Door {
         while answered < MAX_GREETINGS {
             match lines.found() {
                 Some(Line::Whole(line)) if is_greeting(&line) => {
-                    self.accept(line, Share::default(), &mut out);
+                    self.accept(line, Share::default(), &mut out, || {});
                     answered += 1;
                     continue;
                 }
@@ -259,11 +259,12 @@ impl Door {
             };
             // Until there is memory for it nothing more is read.
             let share = self.hold(line.len(), Purpose::request(line.len()));
-            self.lead.store(turn + 1, SeqCst);
-            if !self.watched.swap(true, SeqCst) {
-                self.wake.ring();
-            }
-            self.accept(line, share, &mut out);
+            self.accept(line, share, &mut out, || {
+                self.lead.store(turn + 1, SeqCst);
+                if !self.watched.swap(true, SeqCst) {
+                    self.wake.ring();
+                }
+            });
             if self.lead.compare_exchange(turn + 1, turn + 2, SeqCst, SeqCst).is_err() {
                 // Another thread leads; this one was counted as running when it was replaced.
                 return self.pool.leave();
@@ -272,9 +273,13 @@ impl Door {
         }
     }
 
-    /// Serves a line, or hands it on.
-    fn accept(self: &Arc<Self>, line: Vec<u8>, share: Share, out: &mut Vec<u8>) {
-        let request = match parse(&line) {
+    /// Serves a line, or hands it on. Calls `admitted` once the line is admitted: until then no other line may be, since the order of
+    /// admission is the order of arrival.
+    fn accept(self: &Arc<Self>, line: Vec<u8>, share: Share, out: &mut Vec<u8>, admitted: impl FnOnce()) {
+        let incoming = parse(&line);
+        let admission = if let Incoming::Request(request) = &incoming { Some(self.session.admit(request)) } else { None };
+        admitted();
+        let request = match incoming {
             Incoming::Request(request) => request,
             Incoming::Refused(_) if line.iter().all(u8::is_ascii_whitespace) => return,
             Incoming::Refused(refusal) => return self.refuse(out, refusal),
@@ -286,19 +291,21 @@ impl Door {
                 return self.refuse(out, Refusal { id: None, code: Code::InvalidRequest, message });
             }
         };
-        match self.session.admit(&request) {
-            Admission::Admitted(ticket) if !ticket.weight.is_light() => self.hand_on(Job::Call(ticket, line), share),
-            Admission::Admitted(ticket) => {
+        match admission {
+            Some(Admission::Admitted(ticket)) if !ticket.weight.is_light() => {
+                self.hand_on(Job::Call(ticket, line), share);
+            }
+            Some(Admission::Admitted(ticket)) => {
                 if let Some(outcome) = self.session.serve(&ticket, &request, &*self.writer) {
                     self.reply(out, &ticket, &outcome);
                 }
             }
-            Admission::Refused(refused) => {
+            Some(Admission::Refused(refused)) => {
                 out.clear();
                 render(out, Some(&refused.id), &Err(refused.error), refused.revision);
                 self.flush(out);
             }
-            Admission::Nothing => {}
+            Some(Admission::Nothing) | None => {}
         }
     }
 

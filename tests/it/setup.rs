@@ -16,7 +16,7 @@ fn home() -> Tree {
 }
 
 fn replay(tree: &Tree, arguments: &[&str]) -> Ended {
-    run(tree, &[&["sh", "-c", "cd project && exec \"$@\"", "sh", REPLAY], arguments].concat(), |_| {})
+    run(tree, &[&["sh", "-c", "export HOME=$PWD; cd project && exec \"$@\"", "sh", REPLAY], arguments].concat(), |_| {})
 }
 
 /// Exit status, standard output and standard error, with the tree as `~` and this program as `REPLAY`.
@@ -118,7 +118,8 @@ fn a_path_with_a_space_is_told_as_the_shell_takes_it() {
     let tree = home();
     tree.dir("my files");
     let config = format!("XDG_CONFIG_HOME={}", tree.text("my files"));
-    let words = ["env", &config, REPLAY, "setup", "claude-desktop", "--write", "--allow", &tree.text("my files:rw")];
+    let home = format!("HOME={}", tree.text("."));
+    let words = ["env", &home, &config, REPLAY, "setup", "claude-desktop", "--write", "--allow", &tree.text("my files:rw")];
     let told = run(&tree, &words, |_| {}).err.replace(tree.root().to_str().unwrap(), "~");
     assert!(told.contains("keep it: -- --protect '~/my files/Claude/claude_desktop_config.json'\n"), "{told}");
 }
