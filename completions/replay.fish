@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_replay_global_optspecs
-    string join \n mcp-server mock= record= allow= allow-read= allow-write= sandbox-profile= protect= unprotect= freeze-sinks hide= git= ssh-sign sandbox= network= allow-network allow-net= deny-net= credential= for= net= net-log= isolation= shell= env= home= cache= cache-mib= git-identity= system= no-toolchains no-toolchain-caches limit-processes= limit-file-bytes= limit-cpu-secs= limit-memory-bytes= limit-open-files= command-timeout-secs= max-command-timeout-secs= output-cap-bytes= max-commands= max-background-commands= background-output-bytes= undo= undo-mib= undo-days= undo-full= undo-skip= max-python-sessions= max-cell-secs= python-idle-timeout-secs= no-python-spare tools= errors= reply-tokens= no-fsync memory-mib= search-memory-mib= no-search-cache max-line-bytes= stall-timeout-secs= log-level= http= stdio token-file= tls-cert= tls-key= allow-origin= allow-host= max-connections= client-timeout-secs= max-sessions= session-idle-secs= rate-limit= rate-burst= max-calls= audit= audit-key= audit-previous= otlp-endpoint= h/help V/version
+    string join \n mcp-server mock= record= allow= allow-read= allow-write= sandbox-profile= protect= unprotect= freeze-sinks hide= git= ssh-sign allow-socket= sandbox= network= allow-network allow-net= deny-net= credential= for= net= net-log= isolation= shell= env= home= cache= cache-mib= git-identity= system= no-toolchains no-toolchain-caches limit-processes= limit-file-bytes= limit-cpu-secs= limit-memory-bytes= limit-open-files= command-timeout-secs= max-command-timeout-secs= output-cap-bytes= max-commands= max-background-commands= background-output-bytes= undo= undo-mib= undo-days= undo-full= undo-skip= max-python-sessions= max-cell-secs= python-idle-timeout-secs= no-python-spare tools= errors= reply-tokens= no-fsync memory-mib= search-memory-mib= no-search-cache max-line-bytes= stall-timeout-secs= log-level= http= stdio token-file= tls-cert= tls-key= allow-origin= allow-host= max-connections= client-timeout-secs= max-sessions= session-idle-secs= rate-limit= rate-burst= max-calls= audit= audit-key= audit-previous= otlp-endpoint= h/help V/version
 end
 
 function __fish_replay_needs_command
@@ -35,6 +35,7 @@ complete -c replay -n "__fish_replay_needs_command" -l unprotect -d 'Let agents 
 complete -c replay -n "__fish_replay_needs_command" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_needs_command" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
+complete -c replay -n "__fish_replay_needs_command" -l allow-socket -d 'Let commands connect to this unix socket of a program outside' -r -F
 complete -c replay -n "__fish_replay_needs_command" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
 landlock\t'Landlock on the system\'s own root, or no commands'
@@ -162,6 +163,7 @@ complete -c replay -n "__fish_replay_using_subcommand setup" -l unprotect -d 'Le
 complete -c replay -n "__fish_replay_using_subcommand setup" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand setup" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
+complete -c replay -n "__fish_replay_using_subcommand setup" -l allow-socket -d 'Let commands connect to this unix socket of a program outside' -r -F
 complete -c replay -n "__fish_replay_using_subcommand setup" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
 landlock\t'Landlock on the system\'s own root, or no commands'
@@ -255,6 +257,7 @@ complete -c replay -n "__fish_replay_using_subcommand doctor" -l unprotect -d 'L
 complete -c replay -n "__fish_replay_using_subcommand doctor" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand doctor" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
+complete -c replay -n "__fish_replay_using_subcommand doctor" -l allow-socket -d 'Let commands connect to this unix socket of a program outside' -r -F
 complete -c replay -n "__fish_replay_using_subcommand doctor" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
 landlock\t'Landlock on the system\'s own root, or no commands'
@@ -347,6 +350,7 @@ complete -c replay -n "__fish_replay_using_subcommand call" -l unprotect -d 'Let
 complete -c replay -n "__fish_replay_using_subcommand call" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand call" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
+complete -c replay -n "__fish_replay_using_subcommand call" -l allow-socket -d 'Let commands connect to this unix socket of a program outside' -r -F
 complete -c replay -n "__fish_replay_using_subcommand call" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
 landlock\t'Landlock on the system\'s own root, or no commands'
@@ -439,6 +443,7 @@ complete -c replay -n "__fish_replay_using_subcommand tools" -l unprotect -d 'Le
 complete -c replay -n "__fish_replay_using_subcommand tools" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand tools" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
+complete -c replay -n "__fish_replay_using_subcommand tools" -l allow-socket -d 'Let commands connect to this unix socket of a program outside' -r -F
 complete -c replay -n "__fish_replay_using_subcommand tools" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
 landlock\t'Landlock on the system\'s own root, or no commands'
@@ -534,6 +539,7 @@ complete -c replay -n "__fish_replay_using_subcommand bench" -l unprotect -d 'Le
 complete -c replay -n "__fish_replay_using_subcommand bench" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand bench" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
+complete -c replay -n "__fish_replay_using_subcommand bench" -l allow-socket -d 'Let commands connect to this unix socket of a program outside' -r -F
 complete -c replay -n "__fish_replay_using_subcommand bench" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
 landlock\t'Landlock on the system\'s own root, or no commands'
@@ -646,6 +652,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l allow-socket -d 'Let commands connect to this unix socket of a program outside' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and not __fish_seen_subcommand_from check init presets schema record distill help" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
 landlock\t'Landlock on the system\'s own root, or no commands'
@@ -746,6 +753,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l allow-socket -d 'Let commands connect to this unix socket of a program outside' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from check" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
 landlock\t'Landlock on the system\'s own root, or no commands'
@@ -837,6 +845,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l allow-socket -d 'Let commands connect to this unix socket of a program outside' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from init" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
 landlock\t'Landlock on the system\'s own root, or no commands'
@@ -928,6 +937,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l allow-socket -d 'Let commands connect to this unix socket of a program outside' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from presets" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
 landlock\t'Landlock on the system\'s own root, or no commands'
@@ -1020,6 +1030,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l allow-socket -d 'Let commands connect to this unix socket of a program outside' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from schema" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
 landlock\t'Landlock on the system\'s own root, or no commands'
@@ -1115,6 +1126,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l allow-socket -d 'Let commands connect to this unix socket of a program outside' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from record" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
 landlock\t'Landlock on the system\'s own root, or no commands'
@@ -1206,6 +1218,7 @@ complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subc
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
+complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l allow-socket -d 'Let commands connect to this unix socket of a program outside' -r -F
 complete -c replay -n "__fish_replay_using_subcommand mock; and __fish_seen_subcommand_from distill" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
 landlock\t'Landlock on the system\'s own root, or no commands'
@@ -1304,6 +1317,7 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l allow-socket -d 'Let commands connect to this unix socket of a program outside' -r -F
 complete -c replay -n "__fish_replay_using_subcommand calls; and not __fish_seen_subcommand_from record test list noise show help" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
 landlock\t'Landlock on the system\'s own root, or no commands'
@@ -1403,6 +1417,7 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l allow-socket -d 'Let commands connect to this unix socket of a program outside' -r -F
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from record" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
 landlock\t'Landlock on the system\'s own root, or no commands'
@@ -1501,6 +1516,7 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l allow-socket -d 'Let commands connect to this unix socket of a program outside' -r -F
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from test" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
 landlock\t'Landlock on the system\'s own root, or no commands'
@@ -1594,6 +1610,7 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l allow-socket -d 'Let commands connect to this unix socket of a program outside' -r -F
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from list" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
 landlock\t'Landlock on the system\'s own root, or no commands'
@@ -1686,6 +1703,7 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l allow-socket -d 'Let commands connect to this unix socket of a program outside' -r -F
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from noise" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
 landlock\t'Landlock on the system\'s own root, or no commands'
@@ -1779,6 +1797,7 @@ complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
+complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l allow-socket -d 'Let commands connect to this unix socket of a program outside' -r -F
 complete -c replay -n "__fish_replay_using_subcommand calls; and __fish_seen_subcommand_from show" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
 landlock\t'Landlock on the system\'s own root, or no commands'
@@ -1877,6 +1896,7 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_se
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l allow-socket -d 'Let commands connect to this unix socket of a program outside' -r -F
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and not __fish_seen_subcommand_from explain probe run help" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
 landlock\t'Landlock on the system\'s own root, or no commands'
@@ -1972,6 +1992,7 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l allow-socket -d 'Let commands connect to this unix socket of a program outside' -r -F
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from explain" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
 landlock\t'Landlock on the system\'s own root, or no commands'
@@ -2063,6 +2084,7 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l allow-socket -d 'Let commands connect to this unix socket of a program outside' -r -F
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from probe" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
 landlock\t'Landlock on the system\'s own root, or no commands'
@@ -2154,6 +2176,7 @@ complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
+complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l allow-socket -d 'Let commands connect to this unix socket of a program outside' -r -F
 complete -c replay -n "__fish_replay_using_subcommand sandbox; and __fish_seen_subcommand_from run" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
 landlock\t'Landlock on the system\'s own root, or no commands'
@@ -2249,6 +2272,7 @@ complete -c replay -n "__fish_replay_using_subcommand why" -l unprotect -d 'Let 
 complete -c replay -n "__fish_replay_using_subcommand why" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand why" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
+complete -c replay -n "__fish_replay_using_subcommand why" -l allow-socket -d 'Let commands connect to this unix socket of a program outside' -r -F
 complete -c replay -n "__fish_replay_using_subcommand why" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
 landlock\t'Landlock on the system\'s own root, or no commands'
@@ -2341,6 +2365,7 @@ complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
+complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l allow-socket -d 'Let commands connect to this unix socket of a program outside' -r -F
 complete -c replay -n "__fish_replay_using_subcommand net; and not __fish_seen_subcommand_from sets learn help" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
 landlock\t'Landlock on the system\'s own root, or no commands'
@@ -2435,6 +2460,7 @@ complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subco
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l allow-socket -d 'Let commands connect to this unix socket of a program outside' -r -F
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from sets" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
 landlock\t'Landlock on the system\'s own root, or no commands'
@@ -2527,6 +2553,7 @@ complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subco
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
+complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l allow-socket -d 'Let commands connect to this unix socket of a program outside' -r -F
 complete -c replay -n "__fish_replay_using_subcommand net; and __fish_seen_subcommand_from learn" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
 landlock\t'Landlock on the system\'s own root, or no commands'
@@ -2621,6 +2648,7 @@ complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
+complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l allow-socket -d 'Let commands connect to this unix socket of a program outside' -r -F
 complete -c replay -n "__fish_replay_using_subcommand token; and not __fish_seen_subcommand_from new list revoke rotate help" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
 landlock\t'Landlock on the system\'s own root, or no commands'
@@ -2730,6 +2758,7 @@ complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l allow-socket -d 'Let commands connect to this unix socket of a program outside' -r -F
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from new" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
 landlock\t'Landlock on the system\'s own root, or no commands'
@@ -2823,6 +2852,7 @@ complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l allow-socket -d 'Let commands connect to this unix socket of a program outside' -r -F
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from list" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
 landlock\t'Landlock on the system\'s own root, or no commands'
@@ -2915,6 +2945,7 @@ complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l allow-socket -d 'Let commands connect to this unix socket of a program outside' -r -F
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from revoke" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
 landlock\t'Landlock on the system\'s own root, or no commands'
@@ -3007,6 +3038,7 @@ complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
+complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l allow-socket -d 'Let commands connect to this unix socket of a program outside' -r -F
 complete -c replay -n "__fish_replay_using_subcommand token; and __fish_seen_subcommand_from rotate" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
 landlock\t'Landlock on the system\'s own root, or no commands'
@@ -3105,6 +3137,7 @@ complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_se
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
+complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l allow-socket -d 'Let commands connect to this unix socket of a program outside' -r -F
 complete -c replay -n "__fish_replay_using_subcommand changes; and not __fish_seen_subcommand_from list show diff undo help" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
 landlock\t'Landlock on the system\'s own root, or no commands'
@@ -3204,6 +3237,7 @@ complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l allow-socket -d 'Let commands connect to this unix socket of a program outside' -r -F
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from list" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
 landlock\t'Landlock on the system\'s own root, or no commands'
@@ -3297,6 +3331,7 @@ complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l allow-socket -d 'Let commands connect to this unix socket of a program outside' -r -F
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from show" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
 landlock\t'Landlock on the system\'s own root, or no commands'
@@ -3390,6 +3425,7 @@ complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l allow-socket -d 'Let commands connect to this unix socket of a program outside' -r -F
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from diff" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
 landlock\t'Landlock on the system\'s own root, or no commands'
@@ -3486,6 +3522,7 @@ complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_s
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
+complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l allow-socket -d 'Let commands connect to this unix socket of a program outside' -r -F
 complete -c replay -n "__fish_replay_using_subcommand changes; and __fish_seen_subcommand_from undo" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
 landlock\t'Landlock on the system\'s own root, or no commands'
@@ -3584,6 +3621,7 @@ complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
+complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l allow-socket -d 'Let commands connect to this unix socket of a program outside' -r -F
 complete -c replay -n "__fish_replay_using_subcommand audit; and not __fish_seen_subcommand_from verify show help" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
 landlock\t'Landlock on the system\'s own root, or no commands'
@@ -3680,6 +3718,7 @@ complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l allow-socket -d 'Let commands connect to this unix socket of a program outside' -r -F
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
 landlock\t'Landlock on the system\'s own root, or no commands'
@@ -3785,6 +3824,7 @@ complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_sub
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
+complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l allow-socket -d 'Let commands connect to this unix socket of a program outside' -r -F
 complete -c replay -n "__fish_replay_using_subcommand audit; and __fish_seen_subcommand_from show" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
 landlock\t'Landlock on the system\'s own root, or no commands'
@@ -3882,6 +3922,7 @@ complete -c replay -n "__fish_replay_using_subcommand health" -l unprotect -d 'L
 complete -c replay -n "__fish_replay_using_subcommand health" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand health" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
+complete -c replay -n "__fish_replay_using_subcommand health" -l allow-socket -d 'Let commands connect to this unix socket of a program outside' -r -F
 complete -c replay -n "__fish_replay_using_subcommand health" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
 landlock\t'Landlock on the system\'s own root, or no commands'
@@ -3973,6 +4014,7 @@ complete -c replay -n "__fish_replay_using_subcommand generate" -l unprotect -d 
 complete -c replay -n "__fish_replay_using_subcommand generate" -l hide -d 'Hide what matches this pattern from tools, commands and Python' -r
 complete -c replay -n "__fish_replay_using_subcommand generate" -l git -d 'Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]' -r -f -a "auto\t'What git needs of it, if the repository names the directory in turn'
 none\t'Nothing'"
+complete -c replay -n "__fish_replay_using_subcommand generate" -l allow-socket -d 'Let commands connect to this unix socket of a program outside' -r -F
 complete -c replay -n "__fish_replay_using_subcommand generate" -l sandbox -d 'Choose the kernel walls around commands [default: require]' -r -f -a "require\t'The best walls that the machine allows, or no commands'
 namespaces\t'A root of its own in namespaces, or no commands'
 landlock\t'Landlock on the system\'s own root, or no commands'

@@ -78,6 +78,13 @@ pub struct Options {
     /// signatures of git, and for nothing else, so nobody can log in with it.
     #[arg(long, global = true, help_heading = WALLS, hide_short_help = true)]
     pub ssh_sign: bool,
+    /// Let commands connect to this unix socket of a program outside
+    ///
+    /// Repeatable. The program must listen when the server starts, and the server must be started again when the program is. Commands
+    /// get whatever the program does for those who connect: the socket of docker gives them this machine. Only the tier `namespaces`
+    /// has unix sockets.
+    #[arg(long, global = true, help_heading = WALLS, value_name = "PATH", value_hint = ValueHint::FilePath, hide_short_help = true)]
+    pub allow_socket: Vec<PathBuf>,
     /// Choose the kernel walls around commands [default: require]
     ///
     /// `require` builds the best walls that the machine allows, and refuses commands if it allows none. `off` runs commands

@@ -6,6 +6,7 @@ use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
 use std::os::fd::AsFd as _;
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -14,7 +15,7 @@ use serde::Serialize;
 
 use super::process::{catch_signals, print, quoted, status};
 use super::sandbox::{launcher, output, request};
-use crate::cli::{Access, Options, WhyArgs};
+use crate::cli::{Access, Options, Sandbox, WhyArgs};
 use crate::compose::alone;
 use crate::config::Config;
 use crate::egress::{Destination, Host, RequestLine, Transport, Verdict, canonical, danger};
@@ -97,6 +98,9 @@ pub fn run(options: &Options, asked: &WhyArgs) -> Result<ExitCode> {
     let answer = match asked.access {
         Access::Read => read(&config, &services.policy, Path::new(&asked.what)),
         Access::Write => write(&config, &services.policy, Path::new(&asked.what)),
+        Access::Connect if is_socket(&absolute(Path::new(&asked.what))) => {
+            socket(&config, &absolute(Path::new(&asked.what)))
+        }
         Access::Connect => connect(&config, services, &asked.what)?,
         Access::Run => program(&config, services, &asked.what, signals.as_fd())?,
     };
@@ -113,8 +117,35 @@ fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
+fn is_socket(path: &Path) -> bool {
+    path.metadata().is_ok_and(|found| found.file_type().is_socket())
+}
+
+/// Answers for a unix socket: to use it means to connect to it.
+fn socket(config: &Config, path: &Path) -> Answer {
+    let is_same = |allowed: &PathBuf| allowed.canonicalize().ok() == path.canonicalize().ok();
+    if config.sandbox.sockets.iter().any(is_same) {
+        return Answer::allowed(format!("--allow-socket {}", shell(path)));
+    }
+    if config.sandbox.mode == Sandbox::Off {
+        return Answer::allowed("commands run without walls (--sandbox off)");
+    }
+    Answer::denied(
+        "it is a unix socket, and commands connect only to those that commands of the same server listen with, in whatever \
+         directory a socket lies",
+    )
+    .unless(
+        format!("--allow-socket {}", shell(path)),
+        "commands get all that the program which listens there does for whoever connects: a socket of docker, tmux or a bus leads \
+         out of the walls, that of an ssh-agent logs in with your keys",
+    )
+}
+
 fn read(config: &Config, policy: &Policy, path: &Path) -> Answer {
     let path = absolute(path);
+    if is_socket(&path) {
+        return socket(config, &path);
+    }
     let seen = config.sandbox.system.iter().find(|seen| path.starts_with(&seen.path));
     let seen = seen.map(|seen| format!("commands read it all the same: {} ({})", seen.path.display(), seen.why));
     match policy.look(&path) {
@@ -126,6 +157,9 @@ fn read(config: &Config, policy: &Policy, path: &Path) -> Answer {
 
 fn write(config: &Config, policy: &Policy, path: &Path) -> Answer {
     let path = absolute(path);
+    if is_socket(&path) {
+        return socket(config, &path);
+    }
     let found = match policy.try_write(&path).map(drop) {
         Err(PolicyError::IsDirectory { .. }) => policy.create_dir(&path).map(drop),
         found => found,
@@ -160,10 +194,15 @@ fn refused(policy: &Policy, path: &Path, error: &PolicyError, suffix: &str) -> A
             let is_dir = |path: &Path| path.is_dir() && path != Path::new("/");
             let Some(dir) = path.ancestors().find(|above| is_dir(above)) else { return denied };
             let does = if suffix.is_empty() { "read" } else { "read and change" };
-            denied.unless(
-                format!("--allow {}{suffix}", shell(dir)),
-                format!("tools and commands {does} all that lies in {}", Quoted(dir)),
-            )
+            let holds_sockets =
+                dir.read_dir().is_ok_and(|entries| entries.flatten().any(|entry| is_socket(&entry.path())));
+            let note = "unix sockets lie there; commands connect to none of them without --allow-socket".to_owned();
+            denied
+                .unless(
+                    format!("--allow {}{suffix}", shell(dir)),
+                    format!("tools and commands {does} all that lies in {}", Quoted(dir)),
+                )
+                .noting(holds_sockets.then_some(note))
         }
         PolicyError::ReadOnly { .. } => {
             let Some(root) = policy.governing(path).ok().flatten() else { return denied };

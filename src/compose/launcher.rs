@@ -1,6 +1,7 @@
 //! What runs commands: the launcher of the best tier that can be built here, and the private directory that they have.
 
 use std::os::fd::{AsFd as _, BorrowedFd};
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -84,6 +85,7 @@ pub fn start(
         Sandbox::Landlock => &[Tier::Landlock],
         Sandbox::Off => &[Tier::Off],
     };
+    sockets(config)?;
     let cache = cache(config, policy)?;
     let (watchers, set) = (watchers(config)?, recording(config, policy, account)?);
     let mut tried = Vec::new();
@@ -97,6 +99,12 @@ pub fn start(
             bail!(
                 "--hide can be held for commands by the tier of namespaces alone, and {}; leave out the tools that run programs \
                  (--tools files), which works everywhere",
+                not_namespaces(tier, &tried)
+            );
+        }
+        if tier == Tier::Landlock && !config.sandbox.sockets.is_empty() {
+            bail!(
+                "--allow-socket: only the tier of namespaces has unix sockets, and {}; leave the flag out",
                 not_namespaces(tier, &tried)
             );
         }
@@ -283,6 +291,7 @@ fn ssh_agent(config: &Config, plan: &mut Plan, scratch: &Scratch) -> Result<Opti
     let (name, value) = SshAgent::variable(&home);
     plan.environment.retain(|(known, _)| known.0 != name);
     plan.environment.push(((&name).into(), (&value).into()));
+    plan.sockets.push(agent.file.clone());
     Ok(Some(agent))
 }
 
@@ -374,6 +383,7 @@ pub fn plan(
         hidden: policy.hidden().map(concealed).collect(),
         hide: policy.hidden_by_patterns().map(|hide| planned_hide(config, hide)),
         system: sandbox.system.iter().map(|seen| (&seen.path).into()).collect(),
+        sockets: Vec::new(),
         public: Vec::new(),
         scratch: scratch.into(),
         cache: cache.map(Cache::planned).transpose()?,
@@ -383,11 +393,32 @@ pub fn plan(
         limits: sandbox.limits.clone(),
         journal: undo::planned(config, journal, policy, tier)?,
     };
+    if tier == Tier::Namespaces {
+        plan.sockets = sockets(config)?;
+        let named = sandbox.sockets.iter().map(Into::into);
+        plan.system.extend(named.chain(plan.sockets.iter().map(|socket| socket.path.clone())));
+    }
     if let Some(place) = &plan.cargo_home {
         let installed = Path::new(private_home(&plan)).join(".cargo");
         plan.environment.extend([(CARGO_HOME.into(), place.clone()), (CARGO_INSTALL_ROOT.into(), (&installed).into())]);
     }
     Ok(plan)
+}
+
+/// Looks at the sockets of --allow-socket.
+#[expect(clippy::disallowed_methods, reason = "the operator's paths")]
+fn sockets(config: &Config) -> Result<Vec<Place>> {
+    let place = |path: &PathBuf| {
+        let path = std::fs::canonicalize(path)?;
+        let stat = std::fs::metadata(&path)?;
+        anyhow::ensure!(
+            stat.file_type().is_socket(),
+            "it is no unix socket; name the one that the program outside listens at"
+        );
+        Ok(Place { path: (&path).into(), dev: stat.dev(), ino: stat.ino() })
+    };
+    let places = config.sandbox.sockets.iter();
+    places.map(|path| place(path).with_context(|| format!("--allow-socket `{}`", path.display()))).collect()
 }
 
 fn planned_hide(config: &Config, hide: &Hide) -> PlannedHide {

@@ -83,6 +83,8 @@ pub struct SandboxConfig {
     pub linked_git: LinkedGit,
     /// The socket of the ssh-agent that signs for git.
     pub ssh_agent: Option<PathBuf>,
+    /// Unix sockets of programs outside that commands may connect to.
+    pub sockets: Vec<PathBuf>,
     /// What one command is held to.
     pub limits: Limits,
     /// Whether a bound on the number of processes was asked for.
@@ -207,6 +209,12 @@ impl SandboxConfig {
             loopback_asked,
             linked_git: options.git.or(profile.git).unwrap_or(LinkedGit::Auto),
             ssh_agent,
+            sockets: options
+                .allow_socket
+                .iter()
+                .chain(&profile.allow_socket)
+                .map(|path| world.here.join(path))
+                .collect(),
             limits: limits(options, profile),
             processes_asked: options.limit_processes.or(profile.limits.processes).is_some(),
             private_home,

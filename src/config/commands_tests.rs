@@ -75,6 +75,7 @@ fn nothing_said_is_the_careful_way() {
             private_home: true,
             environment: environment.map(|(name, value)| (name.into(), value.into())).collect(),
             system: system.to_vec(),
+            sockets: Vec::new(),
             home_links: Vec::new(),
             cargo_home: None,
             cache: None,

@@ -34,6 +34,8 @@ pub(super) struct Profile {
     pub(super) git: Option<LinkedGit>,
     /// true is --ssh-sign
     pub(super) ssh_sign: bool,
+    /// As --allow-socket (a list)
+    pub(super) allow_socket: Vec<PathBuf>,
     /// As --sandbox
     #[schemars(with = "String")]
     pub(super) sandbox: Option<Sandbox>,
@@ -304,15 +306,15 @@ mod tests {
     #[test]
     fn every_key_says_what_it_means() {
         let keys: Vec<&str> = profile_keys().filter(|(_, words)| !words.is_empty()).map(|(key, _)| key).collect();
-        assert_eq!((keys.len(), derived_profile_keys().lines().count()), (51, 51));
-        assert_eq!((keys[0], keys[50]), ("read_only", "limits.undo_days"));
+        assert_eq!((keys.len(), derived_profile_keys().lines().count()), (52, 52));
+        assert_eq!((keys[0], keys[51]), ("read_only", "limits.undo_days"));
     }
 
     #[test]
     fn every_key_is_understood() {
         let profile = Profile::parse(
             r#"{"read_only": ["/a"], "read_write": ["/b"], "protect": ["/b/c"], "unprotect": ["/b/.vscode"], "freeze_sinks": true,
-                "hide": [".env"], "sandbox": "namespaces",
+                "hide": [".env"], "allow_socket": ["/run/a.sock"], "sandbox": "namespaces",
                 "network": "none", "allow_network": false, "allow_exec": true, "allow_fork": true, "import_baseline": true,
                 "system": "default", "toolchains": true, "home": "read_only", "cache": "/c", "git_identity": "A <a@b>",
                 "undo": "on", "undo_full": "drop", "undo_skip": ["target/**"],

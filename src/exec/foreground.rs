@@ -354,6 +354,7 @@ fn note_denied(denied: &Denied) {
         | Denied::ReadOnly(path)
         | Denied::Metadata(path)
         | Denied::Hidden(path)
+        | Denied::Socket(path)
         | Denied::GitLink(path)
         | Denied::Move(path)
         | Denied::Kept(path) => {

@@ -549,6 +549,7 @@ fn plan_of_nothing() -> Plan {
         other_names: Vec::new(),
         protected: vec![],
         system: vec![],
+        sockets: Vec::new(),
         public: Vec::new(),
         scratch: "/tmp/x".into(),
         cache: None,

@@ -11,10 +11,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use rustix::fs::{AtFlags, statat};
 use rustix::net::{Shutdown, shutdown};
 
 use crate::limits::{MAX_SSH_AGENT_BYTES, MAX_SSH_AGENT_CONNECTIONS, SSH_AGENT_TIMEOUT_SECS};
-use crate::sandbox::Scratch;
+use crate::sandbox::{Place, Scratch};
 
 /// Where the socket is below the private HOME of commands.
 const DIRECTORY: &str = ".ssh-agent";
@@ -37,6 +38,8 @@ pub const GIT_SIGNS: [(&str, &str); 2] =
 #[derive(Debug)]
 pub struct SshAgent {
     listening: OwnedFd,
+    /// The file of its socket.
+    pub file: Place,
 }
 
 impl SshAgent {
@@ -48,8 +51,11 @@ impl SshAgent {
         // An address is shorter than a path can be (unix(7)).
         let listener = UnixListener::bind(format!("/proc/self/fd/{}/{SOCKET}", directory.as_raw_fd()))?;
         let listening = listener.as_fd().try_clone_to_owned()?;
+        let stat = statat(&directory, SOCKET, AtFlags::SYMLINK_NOFOLLOW)?;
+        let path = scratch.path().join("home").join(DIRECTORY).join(SOCKET);
+        let file = Place { path: (&path).into(), dev: stat.st_dev, ino: stat.st_ino };
         std::thread::Builder::new().name("ssh-agent".to_owned()).spawn(move || serve(&listener, &agent.into()))?;
-        Ok(Self { listening })
+        Ok(Self { listening, file })
     }
 
     /// The variable that leads programs to it, where the private HOME is `home`.

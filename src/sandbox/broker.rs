@@ -36,6 +36,7 @@ use super::intercept::call::decode as network;
 use super::opens::{Opens, Places};
 use super::supervisor_table::SupervisorLine;
 use super::sys::seccomp::{Notification, let_go_on, receive, respond, still_valid};
+use super::unix_sockets::UnixSockets;
 use crate::hide::Hide;
 use crate::limits::{MAX_DENIED, MAX_XATTR_NAME_BYTES, MAX_XATTR_VALUE_BYTES};
 pub use call::{Call, Change, Object, Read, Times, decode};
@@ -75,6 +76,7 @@ pub struct Broker {
     interceptor: Option<Interceptor>,
     /// Links, renames and opens in the command's place.
     opens: Option<Opens>,
+    unix_sockets: Option<UnixSockets>,
     /// Whether mounts decide what may be changed, and it only sees to what they cannot.
     is_in_view: bool,
     is_over: bool,
@@ -104,6 +106,7 @@ impl Broker {
             denied: Vec::new(),
             interceptor: None,
             opens: None,
+            unix_sockets: None,
             is_in_view: false,
             is_over: false,
         }
@@ -135,6 +138,11 @@ impl Broker {
         Self { interceptor: Some(interceptor), ..self }
     }
 
+    /// The same with somebody who makes connections to unix sockets.
+    pub fn with_unix_sockets(self, unix_sockets: Option<UnixSockets>) -> Self {
+        Self { unix_sockets, ..self }
+    }
+
     /// Whether nobody is left who could make a call, as was seen when the last one was looked for: there is nothing to wait for.
     pub fn is_over(&self) -> bool {
         self.is_over
@@ -159,6 +167,7 @@ impl Broker {
     pub fn has_to_look(&self) -> bool {
         self.interceptor.as_ref().is_some_and(Interceptor::has_to_look)
             || self.opens.as_ref().is_some_and(Opens::has_to_look)
+            || self.unix_sockets.as_ref().is_some_and(UnixSockets::has_to_look)
     }
 
     /// Looks after calls that wait.
@@ -168,6 +177,9 @@ impl Broker {
         }
         if let Some(opens) = &mut self.opens {
             opens.look(&self.listener);
+        }
+        if let Some(unix_sockets) = &mut self.unix_sockets {
+            unix_sockets.look(&self.listener);
         }
     }
 
@@ -201,6 +213,14 @@ impl Broker {
         {
             for denied in opens.take_refused() {
                 self.record(denied);
+            }
+            return served.or_else(gone);
+        }
+        if let Some(unix_sockets) = &mut self.unix_sockets
+            && let Some(served) = unix_sockets.serve(&self.listener, &asked, self.interceptor.is_some())
+        {
+            for place in unix_sockets.take_refused() {
+                self.record(Denied::Socket(shown(place)));
             }
             return served.or_else(gone);
         }

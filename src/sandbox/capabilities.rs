@@ -41,6 +41,28 @@ pub fn drop_most() -> io::Result<()> {
     Ok(())
 }
 
+/// The same for a supervisor in namespaces, which keeps one more for [`with_tracing`].
+pub fn drop_but_tracing() -> io::Result<()> {
+    clear_ambient_capability_set()?;
+    let sets = rustix::thread::capabilities(None)?;
+    let (effective, permitted) = (kept() & sets.permitted, (kept() | CapabilitySet::SYS_PTRACE) & sets.permitted);
+    set_capabilities(None, CapabilitySets { effective, permitted, inheritable: CapabilitySet::empty() })?;
+    Ok(())
+}
+
+/// Does this with the power to look at processes of the same user namespace that let nobody look at them, such as an ssh-agent
+/// (`PR_SET_DUMPABLE`). Without that power if this thread has dropped it.
+pub fn with_tracing<T>(look: impl FnOnce() -> T) -> T {
+    let sets =
+        rustix::thread::capabilities(None).ok().filter(|sets| sets.permitted.contains(CapabilitySet::SYS_PTRACE));
+    let Some(sets) = sets else { return look() };
+    // A failure of the first means that the look is refused; the second drops what this thread has.
+    let _ = set_capabilities(None, CapabilitySets { effective: sets.effective | CapabilitySet::SYS_PTRACE, ..sets });
+    let seen = look();
+    let _ = set_capabilities(None, sets);
+    seen
+}
+
 /// Drops every power of root.
 pub fn drop_all() -> io::Result<()> {
     let none = CapabilitySet::empty();

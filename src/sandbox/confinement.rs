@@ -29,11 +29,12 @@ use super::route_counters::RouteCounters;
 use super::supervisor::{Supervisor, wait_for_more};
 use super::supervisor_table::{Order, SupervisorLine, SupervisorTable};
 use super::sys::{self, SingleThread};
+use super::unix_sockets::{SocketFile, SocketFiles};
 use super::walls::{Walls, writable_on_system};
 use super::wire::{Dial, Event, Guard, Hello, Intercept, MemoryHold, Request, send_event, send_up_to};
 use super::{
-    capabilities, certificates, common_git, etc, hidden_paths, kernel_filesystems, landlock, namespaces, system_gaps,
-    view,
+    capabilities, certificates, common_git, etc, hidden_paths, kernel_filesystems, landlock, mount, namespaces,
+    system_gaps, view,
 };
 use crate::hide::{GlobsOf, Hide};
 use crate::limits::MAX_ORDER_BYTES;
@@ -78,6 +79,10 @@ pub struct Confinement {
     hide: Option<Arc<Hide>>,
     /// File that supervisors lock while they link and rename.
     places_lock: OwnedFd,
+    /// Unix sockets that commands may connect to.
+    socket_files: Option<Arc<SocketFiles>>,
+    /// Those that the operator allows, so that no other file gets their inode numbers.
+    _allowed_sockets: Vec<OwnedFd>,
     hello: Hello,
 }
 
@@ -146,6 +151,7 @@ impl Confinement {
         let open = |planned| Journal::open(planned, skips_of, most_bytes);
         let journal = plan.journal.as_ref().map(open).transpose()?;
         let hide = hide(&plan, globs_of)?;
+        let (socket_files, allowed_sockets) = socket_files(&plan)?;
         // The view has no cgroups.
         let (groups, memory) = groups(&plan, &alone);
         let (mut copying, mut not_public, mut watcher, mut kernels) = (None, None, None, None);
@@ -232,6 +238,8 @@ impl Confinement {
             journal,
             hide,
             places_lock: opens::lock_file().step("memfd_create")?,
+            socket_files,
+            _allowed_sockets: allowed_sockets,
             hello,
         })
     }
@@ -487,6 +495,7 @@ impl Confinement {
         let reaches = of_system || (network == Network::Loopback && tier == Tier::Namespaces);
         let rules = interception::Rules {
             strict: tier == Tier::Landlock && !of_system,
+            ip_only: self.start.walls.as_ref().is_some_and(Walls::allow_unix_sockets),
             // What else would keep the command from connecting by itself is the device that its sockets are bound to.
             open: asked.open && of_system && landlock::knows_tcp(),
             dial: if reaches { asked.dial } else { Dial::Never },
@@ -550,7 +559,11 @@ impl Confinement {
                 }
                 let (interceptor, proxy_socket) = self.intercept(channel)?;
                 let naming = (self.hide.clone(), self.spared(places)?, line);
-                let monitor = InView::new(self.counters.as_ref(), refused, interceptor, journal, naming);
+                let socket_files = self.socket_files.clone();
+                let socket_files =
+                    socket_files.filter(|_| self.start.walls.as_ref().is_some_and(Walls::allow_unix_sockets));
+                let counters = self.counters.as_ref();
+                let monitor = InView::new(counters, refused, interceptor, journal, naming, socket_files);
                 Ok((KillScope::PidNamespace(first), Box::new(monitor), proxy_socket))
             }
             Tier::Landlock => {
@@ -582,6 +595,23 @@ fn hide(plan: &Plan, globs_of: GlobsOf) -> Result<Option<Arc<Hide>>, Fault> {
     hide.found.targets = planned.targets.iter().map(path).collect();
     hide.found.ids = planned.ids.iter().copied().collect();
     Ok(Some(Arc::new(hide)))
+}
+
+/// The table of unix sockets that commands may connect to, with those of the plan, and descriptors of these.
+fn socket_files(plan: &Plan) -> Result<(Option<Arc<SocketFiles>>, Vec<OwnedFd>), Fault> {
+    if plan.tier != Tier::Namespaces {
+        return Ok((None, Vec::new()));
+    }
+    let files = SocketFiles::new().step("share memory")?;
+    let mut open = Vec::new();
+    for place in &plan.sockets {
+        let step = || format!("allow the unix socket `{}`", place.path.as_path().display());
+        let file = mount::open_path(place.path.as_path())?;
+        mount::same(&file, place)?;
+        files.add(SocketFile::of(&file).step_with(step)?).step_with(step)?;
+        open.push(file);
+    }
+    Ok((Some(Arc::new(files)), open))
 }
 
 /// Cgroups, if memory is limited and they can be had, and what holds it.

@@ -29,6 +29,8 @@ pub enum Denied {
     Move(RawString),
     /// It removed this protected path, but not the repository that it is of, so it was kept.
     Kept(RawString),
+    /// It wanted to connect to this unix socket, with which no command of this server listens.
+    Socket(RawString),
     /// It wanted to change this, and its mount there is read-only.
     ReadOnly(RawString),
     /// It wanted to change mode, owner, times or attributes of something that it may not change (path as the command

@@ -307,6 +307,14 @@ fn rules(text: &mut String, plan: &Plan, why: &Why<'_>) {
     if plan.tier == Tier::Off {
         return;
     }
+    text.push_str("\nunix sockets\n");
+    match plan.tier {
+        Tier::Namespaces => row(text, "connect", "to those that commands of this server listen with, and to no other"),
+        Tier::Landlock | Tier::Off => row(text, "connect", "none: commands make no unix sockets that have names"),
+    }
+    for socket in &plan.sockets {
+        row(text, "--allow-socket", format!("{}: also this one of a program outside", socket.path.as_path().display()));
+    }
     text.push_str("\nprograms, read-only (as far as they exist)\n");
     for seen in why.system {
         row(text, seen.why, seen.path.display());

@@ -23,6 +23,7 @@ fn plan(tier: Tier) -> Plan {
         other_names: Vec::new(),
         protected: ["/src/.git/hooks", "/src/keys", "/ro/keys", "/src/docs/x"].map(Into::into).to_vec(),
         system: vec!["/usr".into(), "/home/me/.cargo/bin".into()],
+        sockets: Vec::new(),
         public: Vec::new(),
         scratch: "/tmp/scratch".into(),
         cache: None,

@@ -50,6 +50,7 @@ mod sys;
 mod system_gaps;
 mod terminal;
 pub mod toolchains;
+mod unix_sockets;
 mod view;
 mod vitals;
 mod walls;

@@ -15,6 +15,7 @@ use super::journaling::CommandJournal;
 use super::opens::Places;
 use super::route_counters::RouteCounters;
 use super::supervisor_table::{Account, SupervisorLine};
+use super::unix_sockets::{SocketFiles, UnixSockets};
 use super::wire::Changed;
 use crate::hide::Hide;
 
@@ -162,6 +163,8 @@ pub struct InView<'a> {
     hide: Option<Arc<Hide>>,
     places: Places,
     line: Option<Rc<SupervisorLine>>,
+    /// What it may connect to, if it may make unix sockets.
+    socket_files: Option<Arc<SocketFiles>>,
 }
 
 impl<'a> InView<'a> {
@@ -172,9 +175,10 @@ impl<'a> InView<'a> {
         interceptor: Option<Interceptor>,
         journal: Option<CommandJournal<'a>>,
         (hide, places, line): (Option<Arc<Hide>>, Places, Option<Rc<SupervisorLine>>),
+        socket_files: Option<Arc<SocketFiles>>,
     ) -> Self {
         let refused = counters.and_then(|counters| Some((counters, before.or_else(|| counters.refused())?)));
-        Self { refused, broker: Served::new(interceptor, journal), hide, places, line }
+        Self { refused, broker: Served::new(interceptor, journal), hide, places, line, socket_files }
     }
 }
 
@@ -188,12 +192,9 @@ impl Monitor for InView<'_> {
     }
 
     fn take(&mut self, from_program: OwnedFd) {
-        self.broker.begin(Broker::in_view(
-            from_program,
-            self.hide.clone(),
-            mem::take(&mut self.places),
-            self.line.clone(),
-        ));
+        let places = mem::take(&mut self.places);
+        let broker = Broker::in_view(from_program, self.hide.clone(), places, self.line.clone());
+        self.broker.begin(broker.with_unix_sockets(self.socket_files.clone().map(UnixSockets::new)));
     }
 
     fn has_to_look(&self) -> bool {

@@ -128,6 +128,8 @@ pub struct Plan {
     pub hide: Option<PlannedHide>,
     /// Directories (or single files) that hold programs: read-only and executable, none of them need exist.
     pub system: Vec<RawString>,
+    /// Unix sockets of programs outside that commands may connect to.
+    pub sockets: Vec<Place>,
     /// What of /etc everybody may read ([`super::landlock::public_entries`]), for [`Tier::Landlock`]: looked up by the
     /// server while the launcher starts.
     pub public: Vec<RawString>,

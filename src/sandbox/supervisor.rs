@@ -104,7 +104,11 @@ impl Supervisor<'_> {
         set_dumpable_behavior(DumpableBehavior::NotDumpable).step("PR_SET_DUMPABLE")?;
         if self.start.walls.is_some() {
             // What it does for the program from here on, it does with no more power than the program has.
-            capabilities::drop_most().step("drop capabilities")?;
+            let drop = match self.start.tier {
+                Tier::Namespaces => capabilities::drop_but_tracing,
+                Tier::Landlock | Tier::Off => capabilities::drop_most,
+            };
+            drop().step("drop capabilities")?;
         }
         let mut life = Life {
             program,

@@ -8,6 +8,7 @@ pub mod leases;
 pub mod pages;
 pub mod resolver;
 pub mod seccomp;
+pub mod shared_words;
 pub mod sockets;
 pub mod wakeups;
 

@@ -33,6 +33,8 @@ pub struct Walls {
     /// Instead, where calls over the network are intercepted.
     intercepting: Program,
     options: Options,
+    /// Whether programs make unix sockets, whose connections their supervisor makes.
+    unix: bool,
     readable: Vec<PathBuf>,
 }
 
@@ -83,15 +85,17 @@ impl Walls {
         let store = store.map(|store| store.try_clone_to_owned().step("dup")).transpose()?;
         rules.extend(store.map(|store| (store, Right::Write)));
         let rules_of_supervisor = if entered.is_some() { rules } else { Vec::new() };
-        let unix = (scopes || !host) && !is_dry_run;
+        let unix = (scopes || !host) && !is_dry_run && can_fetch();
         let opened = plan.hide.is_some();
         let rules = Rules { sockets: Sockets::Inet, unix, supervised: false, intercepted: false, journaled, opened };
         // On a network of its own none leads elsewhere, whoever makes it.
         let sockets = if host || !can_fetch() { Sockets::Asked } else { Sockets::Inet };
         let intercepting = seccomp::filter(Rules { intercepted: true, sockets, ..rules });
         let (ruleset, filter) = (entered, seccomp::filter(rules));
-        let (outer, readable) = (None, Vec::new());
-        Ok(Self { ruleset, outer, rules_of_supervisor, opens: opened, filter, intercepting, options, readable })
+        let scope = Options { scope_signals: false, ..options };
+        let outer = (unix && scope.scope_abstract_sockets).then(|| self::outer(scope)).transpose()?;
+        let readable = Vec::new();
+        Ok(Self { ruleset, outer, rules_of_supervisor, opens: opened, filter, intercepting, options, unix, readable })
     }
 
     /// For programs on the system's own root.
@@ -133,7 +137,17 @@ impl Walls {
         let asked = if host { Sockets::Asked } else { sockets };
         let intercepting = seccomp::filter(Rules { intercepted: true, sockets: asked, ..rules });
         let (filter, rules_of_supervisor) = (seccomp::filter(rules), Vec::new());
-        Ok(Self { ruleset, outer, rules_of_supervisor, opens: false, filter, intercepting, options, readable })
+        Ok(Self {
+            ruleset,
+            outer,
+            rules_of_supervisor,
+            opens: false,
+            filter,
+            intercepting,
+            options,
+            unix: false,
+            readable,
+        })
     }
 
     /// The true paths of what programs may read on the system's own root, itself or below it; for the broker.
@@ -146,11 +160,19 @@ impl Walls {
         self.ruleset.as_ref().map(|_| self.options.abi)
     }
 
+    /// Returns true if programs may make unix sockets that have names.
+    pub fn allow_unix_sockets(&self) -> bool {
+        self.unix
+    }
+
     /// Puts a supervisor that acts in its command's place into a domain of the command's rules, and of what it needs itself: the store of
     /// the journal, and what a program sets of its own in /proc before it executes. The command's domain will lie in it, so that it
     /// may look at the command. Whether its command's opens are made by it.
     pub fn hold_supervisor(&self) -> Result<bool, Fault> {
         if self.rules_of_supervisor.is_empty() {
+            // One that connects in its command's place reaches no abstract socket that the command does not.
+            let outer = self.outer.as_ref().filter(|_| self.unix);
+            outer.map_or(Ok(()), |outer| outer.restrict().step("enter the Landlock domain"))?;
             return Ok(self.opens);
         }
         let own = (mount::open_path(Path::new("/proc"))?, Right::WriteFiles);

@@ -55,6 +55,15 @@ pub fn hidden_note(place: &Path) -> String {
     format!("hidden by the operator: `{}` (--hide); other ways do not lead there", show_path(place))
 }
 
+/// What is said of a refused connection to a unix socket.
+pub fn socket_note(place: &Path) -> String {
+    format!(
+        "not connected to the unix socket `{}`: no command of this server listens there; if a program outside does, the operator can \
+         open it with --allow-socket, and commands get what that program does for whoever connects",
+        show_path(place)
+    )
+}
+
 /// Lines in brackets below an output, and what the data has of them.
 #[derive(Debug)]
 pub struct Notes {
@@ -145,6 +154,7 @@ impl Notes {
                     show_path(path.as_path())
                 )),
                 Denied::Hidden(path) => self.add(format_args!("{}", hidden_note(path.as_path()))),
+                Denied::Socket(path) => self.add(format_args!("{}", socket_note(path.as_path()))),
                 Denied::Memory => self.add(format_args!(
                     "ended because its processes together held more memory than a command may; only the operator can \
                      raise that (--limit-memory-bytes)"

@@ -79,6 +79,7 @@ mod undo_changes;
 mod write_file;
 
 pub use change_notes::{Counts as ChangeCounts, outside_lines};
+pub use command_notes::socket_note;
 pub use context::{Context, Progress};
 pub use python::expect_use as expect_python_use;
 pub use registry::Registry;

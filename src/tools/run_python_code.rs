@@ -162,7 +162,11 @@ fn reply(
     }
     notes.extend(cell.denied.iter().filter_map(Denied::blocked_in_words));
     for denied in &cell.denied {
-        if let Denied::Hidden(path) | Denied::Protected(path) | Denied::ReadOnly(path) | Denied::Metadata(path) = denied
+        if let Denied::Hidden(path)
+        | Denied::Socket(path)
+        | Denied::Protected(path)
+        | Denied::ReadOnly(path)
+        | Denied::Metadata(path) = denied
         {
             note(path.as_path(), None, Touch::Denied);
         }

@@ -60,6 +60,7 @@ impl Shell {
             other_names: Vec::new(),
             protected: vec![],
             system: vec![],
+            sockets: vec![],
             public: Vec::new(),
             scratch: scratch.path().into(),
             cache: None,

@@ -91,6 +91,7 @@ impl Cell {
             other_names: Vec::new(),
             protected: vec![],
             system: ["/usr", "/bin", "/sbin", "/lib", "/lib64"].map(Into::into).to_vec(),
+            sockets: Vec::new(),
             public: Vec::new(),
             scratch: scratch.path().into(),
             cache: None,

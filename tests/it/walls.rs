@@ -26,6 +26,7 @@ mod server;
 mod shell;
 mod sinks;
 mod ssh_sign;
+mod unix_sockets;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

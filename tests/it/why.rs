@@ -212,3 +212,24 @@ fn a_program_is_looked_for_where_commands_look() {
     });
     assert_eq!((status, answer), (1, expected));
 }
+
+#[test]
+fn unix_socket_is_opened_by_its_own_flag() {
+    let tree = tree();
+    let _listeners = ["outside/s", "docs/s"].map(|at| std::os::unix::net::UnixListener::bind(tree.path(at)).unwrap());
+    for access in ["read", "write", "connect"] {
+        for at in ["outside/s", "docs/s"] {
+            let (code, text) = why(&tree, &[access, at], &[]);
+            assert_eq!(code, 1, "{text}");
+            assert!(text.contains(&format!("what would allow it: --allow-socket {{}}/{at}\n")), "{text}");
+            let path = tree.text(at);
+            let (code, text) = why(&tree, &[access, at], &["--allow-socket", &path]);
+            assert_eq!((code, text), (0, format!("allowed: --allow-socket {{}}/{at}\n")));
+        }
+    }
+    let (_, text) = why(&tree, &["read", "outside/secret"], &[]);
+    assert!(
+        text.ends_with("note: unix sockets lie there; commands connect to none of them without --allow-socket\n"),
+        "{text}"
+    );
+}

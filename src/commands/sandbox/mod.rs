@@ -20,7 +20,7 @@ use crate::cli::{Options, SandboxAction};
 use crate::config::Config;
 use crate::exec::{Denied, Launcher, News, place_of, received};
 use crate::sandbox::{Event, Guard, Place, RawString, Request, Run};
-use crate::tools::{Commands, Services};
+use crate::tools::{Commands, Services, socket_note};
 
 pub fn run(options: Options, action: &SandboxAction) -> Result<ExitCode> {
     match action {
@@ -126,6 +126,11 @@ fn run_in(services: &Services, program: &[OsString], signals: BorrowedFd<'_>) ->
                 // Nobody may be reading stderr.
                 for blocked in denied.iter().filter_map(Denied::blocked_in_words) {
                     tell(format!("replay: {blocked}"));
+                }
+                for socket in
+                    denied.iter().filter_map(|denied| if let Denied::Socket(at) = denied { Some(at) } else { None })
+                {
+                    let _ = writeln!(io::stderr(), "replay: {}", socket_note(socket.as_path()));
                 }
                 let _ = unseen(services, exit, false).map(|hint| writeln!(io::stderr(), "replay: {hint}"));
                 return Ok(exit_status(exit));

@@ -129,8 +129,12 @@ pub(super) const CONTROLS: &[Control] = &[
         TcpStream::connect(listener.local_addr()?).map(drop)
     }),
     in_namespaces("socket in an allowed directory", |s| {
-        let _listener = UnixListener::bind(s.rw.join("socket"))?;
-        UnixStream::connect(s.rw.join("socket")).map(drop)
+        let listener = UnixListener::bind(s.rw.join("socket"))?;
+        let mut stream = UnixStream::connect(s.rw.join("socket"))?;
+        stream.write_all(b"x")?;
+        let mut got = [0];
+        listener.accept()?.0.read_exact(&mut got)?;
+        same(&got, b"x")
     }),
     in_namespaces("terminal of its own", |_| {
         use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};

@@ -9,7 +9,9 @@ use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener, UnixStream};
 use std::path::Path;
 
 use rustix::fs::{Mode, OFlags};
-use rustix::net::{AddressFamily, SendFlags, SocketAddrUnix, SocketFlags, SocketType, sendto, socketpair};
+use rustix::net::{
+    AddressFamily, SendFlags, SocketAddrUnix, SocketFlags, SocketType, bind, listen, sendto, socket, socketpair,
+};
 
 use super::attempt::{Attempt, attempt};
 use super::outcome::{Stopped, any, held, not_possible, through};
@@ -53,6 +55,59 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
             through("sent")
         },
     ),
+    attempt("socket of an outsider", "connect(2) to a socket in a read-only directory", |s| {
+        UnixStream::connect(s.ro.join("socket"))?;
+        through("connected")
+    }),
+    attempt("socket of an outsider by a link", "connect(2) through a symbolic link", |s| {
+        let link = s.rw.join("link-to-outsider");
+        symlink(s.ro.join("socket"), &link)?;
+        UnixStream::connect(link)?;
+        through("connected")
+    }),
+    attempt("socket of an outsider by an O_PATH descriptor", "connect(2) to /proc/self/fd", |s| {
+        let file = rustix::fs::open(s.ro.join("socket"), OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
+        UnixStream::connect(format!("/proc/self/fd/{}", file.as_raw_fd()))?;
+        through("connected")
+    }),
+    attempt("socket of an outsider by another name", "connect(2) to a hard link in a writable directory", |s| {
+        let other = s.rw.join("outsider-by-another-name");
+        fs::hard_link(s.rw.join("socket-of-outsider"), &other)?;
+        UnixStream::connect(other)?;
+        through("connected")
+    }),
+    attempt(
+        "socket of an outsider in the place of an own one",
+        "rename(2) over it between bind(2) and listen(2), and after",
+        |s| {
+            let outsider = s.rw.join("socket-of-outsider");
+            any([("before", false), ("after", true)].map(|(name, after)| (name.to_owned(), after)), |after| {
+                let (own, link) = (s.rw.join("own"), s.rw.join("outsider-again"));
+                let _ = fs::remove_file(&own);
+                fs::hard_link(&outsider, &link)?;
+                let socket = socket(AddressFamily::UNIX, SocketType::STREAM, None)?;
+                bind(&socket, &SocketAddrUnix::new(&own)?)?;
+                if after {
+                    listen(&socket, 1)?;
+                }
+                fs::rename(&link, &own)?;
+                if !after {
+                    listen(&socket, 1)?;
+                }
+                UnixStream::connect(&own)?;
+                through("connected")
+            })
+        },
+    ),
+    attempt("datagram socket of an outsider", "sendto(2) to a socket in a read-only directory", |s| {
+        UnixDatagram::unbound()?.send_to(b"through", s.ro.join("datagrams"))?;
+        through("sent")
+    }),
+    attempt("datagram socket of an outsider by a pair", "sendto(2) on one end of socketpair(2)", |s| {
+        let (pair, _other) = socketpair(AddressFamily::UNIX, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
+        sendto(&pair, b"through", SendFlags::empty(), &SocketAddrUnix::new(s.ro.join("datagrams"))?)?;
+        through("sent")
+    }),
     attempt("socket made outside", "bind(2) in a directory outside", |s| {
         UnixListener::bind(s.beyond("socket-made"))?;
         through("")

@@ -86,10 +86,13 @@ impl Victims {
         let streams = vec![
             UnixListener::bind_addr(&SocketAddr::from_abstract_name(&stage.abstract_stream)?)?,
             UnixListener::bind(stage.beyond("socket"))?,
+            UnixListener::bind(stage.ro.join("socket"))?,
+            UnixListener::bind(stage.rw.join("socket-of-outsider"))?,
         ];
         let datagrams = vec![
             UnixDatagram::bind_addr(&SocketAddr::from_abstract_name(&stage.abstract_datagrams)?)?,
             UnixDatagram::bind(stage.beyond("datagrams"))?,
+            UnixDatagram::bind(stage.ro.join("datagrams"))?,
         ];
         let udp = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
         let mut tcp = vec![TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?];

@@ -34,6 +34,8 @@ impl Interceptor {
         let (six, is_stream) = match Kind::of(&socket)? {
             // No sockets of other families have names to connect to.
             Kind::Other if self.rules.strict => return Err(Errno::ISCONN.into()),
+            // Another thread has put it in the place of a socket of IP.
+            Kind::Other if self.rules.ip_only => return Err(Errno::CONNREFUSED.into()),
             Kind::Other => return Ok(Answer::GoOn),
             Kind::Stream { six } => (six, true),
             Kind::Datagram { six } => (six, false),

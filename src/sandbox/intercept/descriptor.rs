@@ -14,11 +14,11 @@ pub(in crate::sandbox) fn fetch(pid: u32, number: i32) -> Result<OwnedFd, Errno>
 
 /// The thread that called last, which mostly is the next one, too.
 #[derive(Debug, Default)]
-pub(super) struct LastCaller(Option<(u32, OwnedFd)>);
+pub(in crate::sandbox) struct LastCaller(Option<(u32, OwnedFd)>);
 
 impl LastCaller {
     /// As [`fetch`].
-    pub(super) fn fetch(&mut self, pid: u32, number: i32) -> Result<OwnedFd, Errno> {
+    pub(in crate::sandbox) fn fetch(&mut self, pid: u32, number: i32) -> Result<OwnedFd, Errno> {
         if number < 0 {
             return Err(Errno::BADF);
         }

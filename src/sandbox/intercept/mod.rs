@@ -68,12 +68,12 @@ use super::sys::seccomp::{Notification, answer_with, let_go_on, respond, still_v
 use super::sys::sockets::bind_to_loopback;
 use super::wire::Dial;
 use address::read_from;
-pub use address::{Given, read as read_address, write as write_address};
+pub use address::{Given, MAX_ADDRESS_BYTES, read as read_address, write as write_address};
 use answer::{Answer, Deed, Halt, Pending, errno_of};
 use call::Network;
 use channel::Channel;
 pub use datagram_network::DatagramNetwork;
-use descriptor::LastCaller;
+pub(super) use descriptor::LastCaller;
 pub use descriptor::can_fetch;
 use destinations::Destinations;
 use half_open::HalfOpen;
@@ -96,6 +96,8 @@ pub struct Rules {
     /// The kernel goes on with no call that could connect or send: the loopback device is shared with other programs, and the
     /// command has no network.
     pub strict: bool,
+    /// Sockets of other families are connected elsewhere ([`super::unix_sockets`]).
+    pub ip_only: bool,
     /// Sockets of TCP are not bound to the loopback device, so that others reach the command's servers.
     pub open: bool,
     pub dial: Dial,

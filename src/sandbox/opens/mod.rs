@@ -15,8 +15,8 @@
 mod call;
 mod places;
 mod removal;
-mod waiting;
-mod walk;
+pub(super) mod waiting;
+pub(super) mod walk;
 
 use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -43,7 +43,7 @@ pub use call::decode;
 use call::{Call, Named, are_known};
 pub use places::{Places, lock_file};
 use removal::Removals;
-use waiting::Waiting;
+use waiting::{Done, Waiting};
 use walk::{Asker, Found, link, place};
 
 /// The device that means the terminal of whoever opens it (tty(4)).
@@ -227,7 +227,11 @@ impl Opens {
                 }
             }
         }
-        self.waiting.begin(listener, asked, object, wanted, flags & O_CLOEXEC != 0)?;
+        let reopen = move || {
+            let opened = openat(CWD, link(&object), wanted, Mode::empty())?;
+            Ok(Done::Descriptor(opened, flags & O_CLOEXEC != 0))
+        };
+        self.waiting.begin(listener, asked, reopen)?;
         Ok(Given::Later)
     }
 

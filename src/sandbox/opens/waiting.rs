@@ -1,15 +1,14 @@
-//! Opens that wait for somebody else: of a FIFO for its other end, of a file for the end of a lease. Each has a thread.
-#![expect(clippy::disallowed_methods, reason = "opens what the command named, in its place")]
+//! Calls that wait for somebody else: an open of a FIFO for its other end, of a file for the end of a lease, a connection for its peer.
+//! Each has a thread.
 
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{Builder, JoinHandle};
 
-use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::Errno;
 
-use super::walk::{Asker, link};
+use super::walk::Asker;
 use crate::limits::{MAX_WAITING_OPENS, WAITING_OPEN_STACK_BYTES};
 use crate::sandbox::sys::seccomp::{Notification, answer_with, respond, still_valid};
 use crate::sandbox::sys::wakeups;
@@ -19,7 +18,15 @@ const RESTART: i32 = 512;
 
 /// Those of one command.
 #[derive(Debug, Default)]
-pub(super) struct Waiting(Vec<Waiter>);
+pub(in crate::sandbox) struct Waiting(Vec<Waiter>);
+
+/// Result of a call that has waited.
+#[derive(Debug)]
+pub(in crate::sandbox) enum Done {
+    Value(i64),
+    /// A descriptor for the caller, and whether it is closed when a program is executed.
+    Descriptor(OwnedFd, bool),
+}
 
 #[derive(Debug)]
 struct Waiter {
@@ -30,18 +37,16 @@ struct Waiter {
 }
 
 impl Waiting {
-    pub(super) fn is_empty(&self) -> bool {
+    pub(in crate::sandbox) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Opens an object again, and answers when that is done.
-    pub(super) fn begin(
+    /// Does the work of a call on a thread, again after each signal, and answers when that is done.
+    pub(in crate::sandbox) fn begin(
         &mut self,
         listener: &Arc<OwnedFd>,
         asked: &Notification,
-        object: OwnedFd,
-        flags: OFlags,
-        close_on_exec: bool,
+        mut work: impl FnMut() -> Result<Done, Errno> + Send + 'static,
     ) -> Result<(), Errno> {
         self.0.retain(|waiter| !waiter.thread.is_finished());
         if self.0.len() >= MAX_WAITING_OPENS {
@@ -52,15 +57,16 @@ impl Waiting {
         let (listener, id, given_up) = (Arc::clone(listener), asked.id, Arc::clone(&is_given_up));
         let wait = move || {
             wakeups::allow();
-            let opened = loop {
-                match openat(CWD, link(&object), flags, Mode::empty()) {
+            let done = loop {
+                match work() {
                     Err(Errno::INTR) if !given_up.load(Ordering::Relaxed) => {}
-                    opened => break opened,
+                    done => break done,
                 }
             };
-            // One that nobody waits for any more is closed.
-            let answered = match opened {
-                Ok(opened) => answer_with(&listener, id, opened.as_fd(), close_on_exec).map(drop),
+            // A descriptor that nobody waits for any more is closed.
+            let answered = match done {
+                Ok(Done::Value(value)) => respond(&listener, id, Ok(value)),
+                Ok(Done::Descriptor(given, close)) => answer_with(&listener, id, given.as_fd(), close).map(drop),
                 Err(errno) => Err(errno.into()),
             };
             if let Err(error) = answered {
@@ -73,7 +79,7 @@ impl Waiting {
     }
 
     /// Gives up what nobody waits for any more, and lets signals through that their callers handle.
-    pub(super) fn look(&mut self, listener: &OwnedFd) {
+    pub(in crate::sandbox) fn look(&mut self, listener: &OwnedFd) {
         self.0.retain(|waiter| !waiter.thread.is_finished());
         for waiter in &self.0 {
             if let Some(errno) = waiter.asker.interruption() {

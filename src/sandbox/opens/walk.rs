@@ -24,16 +24,16 @@ const HANDLE: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
 /// A thread that waits for an answer, by its number in this process's pid namespace. What is read of it is its own only if it still
 /// waits afterwards.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Asker(pub(super) u32);
+pub(in crate::sandbox) struct Asker(pub(in crate::sandbox) u32);
 
 /// A path with where it begins; `None` where it is absolute.
-pub(super) struct Way {
+pub(in crate::sandbox) struct Way {
     base: Option<OwnedFd>,
     path: Vec<u8>,
 }
 
 /// What a path leads to.
-pub(super) enum Found {
+pub(in crate::sandbox) enum Found {
     /// With where it is.
     Object(OwnedFd, PathBuf),
     /// Nothing has this name in the directory. `true`: a slash follows it.
@@ -52,6 +52,12 @@ impl Asker {
             return Err(Errno::NOENT);
         }
         let base = if path.starts_with(b"/") { None } else { Some(self.base(dir)?) };
+        Ok(Way { base, path })
+    }
+
+    /// The way of a path from where the caller works.
+    pub(in crate::sandbox) fn way_of(self, path: Vec<u8>) -> Result<Way, Errno> {
+        let base = if path.starts_with(b"/") { None } else { Some(self.base(libc::AT_FDCWD)?) };
         Ok(Way { base, path })
     }
 
@@ -83,7 +89,7 @@ impl Asker {
     }
 
     /// What a path leads to, with a link at its end followed or not.
-    pub(super) fn find(self, way: &Way, follow: bool) -> Result<Found, Errno> {
+    pub(in crate::sandbox) fn find(self, way: &Way, follow: bool) -> Result<Found, Errno> {
         let mut flags = HANDLE;
         flags.set(OFlags::NOFOLLOW, !follow);
         let base = way.base.as_ref().map_or(CWD, |base| base.as_fd());
@@ -105,7 +111,7 @@ impl Asker {
     }
 
     /// The directory of a path's last name, and that name with what follows it.
-    pub(super) fn find_above(self, way: Way) -> Result<(OwnedFd, OsString), Errno> {
+    pub(in crate::sandbox) fn find_above(self, way: Way) -> Result<(OwnedFd, OsString), Errno> {
         let Way { base, mut path } = way;
         let end = path.iter().rposition(|byte| *byte != b'/').map_or(0, |last| last + 1);
         let start = path[..end].iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
@@ -222,7 +228,7 @@ pub(super) fn place(object: &OwnedFd) -> Result<PathBuf, Errno> {
 }
 
 /// Where this process finds what a descriptor stands for, whatever that is now called.
-pub(super) fn link(object: impl AsFd) -> String {
+pub(in crate::sandbox) fn link(object: impl AsFd) -> String {
     format!("/proc/self/fd/{}", object.as_fd().as_raw_fd())
 }
 

@@ -29,8 +29,8 @@ pub enum Sockets {
 #[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
 pub struct Rules {
     pub sockets: Sockets,
-    /// Whether it may make unix(7) sockets that have, or connect to, a name. Unnamed pairs of connected ones it may
-    /// always make: event loops need them.
+    /// Whether it may make unix(7) sockets that have, or connect to, a name; the supervisor makes their connections
+    /// ([`crate::sandbox::unix_sockets`]). Unnamed pairs of connected ones it may always make: event loops need them.
     pub unix: bool,
     /// Whether there are no namespaces around it: other processes of the user are in sight then, and changes of
     /// metadata and looks at extended attributes, which Landlock does not mediate, go to the [broker](crate::sandbox::broker).
@@ -132,6 +132,9 @@ pub(super) fn lines(rules: Rules) -> Vec<Line> {
     if rules.intercepted {
         lines.extend(INTERCEPTED);
     }
+    if rules.unix {
+        lines.extend(UNIX_SOCKETS);
+    }
     if rules.sockets != Sockets::None {
         lines.extend(INET_SOCKETS);
     }
@@ -155,14 +158,12 @@ pub(super) fn lines(rules: Rules) -> Vec<Line> {
     if rules.journaled {
         lines.extend(journaled::LINES);
     }
-    if !rules.unix {
-        lines.push(line(
-            &[libc::SYS_socketpair],
-            &[NotIn(1, SOCKET_TYPE, &[STREAM, SEQPACKET])],
-            EACCES,
-            "one of a pair that is not connected can send to any name (raw ones are datagrams to the kernel)",
-        ));
-    }
+    lines.push(line(
+        &[libc::SYS_socketpair],
+        &[NotIn(1, SOCKET_TYPE, &[STREAM, SEQPACKET])],
+        EACCES,
+        "one of a pair that is not connected can send to any name (raw ones are datagrams to the kernel)",
+    ));
     lines.push(line(
         &[libc::SYS_socketpair],
         &[NotIn(0, ALL, &[UNIX])],
@@ -480,6 +481,22 @@ const SUPERVISED: &[Line] = &[
         EPERM,
         "subvolumes are made and removed through descriptors that may only read, and Landlock does not see it",
     ),
+];
+
+const UNIX_SOCKETS: &[Line] = &[
+    line(
+        &[libc::SYS_socket],
+        &[In(0, ALL, &[UNIX]), NotIn(1, SOCKET_TYPE, &[STREAM, SEQPACKET])],
+        EACCES,
+        "a socket for datagrams sends to any name without connect(2), by calls whose address lies in memory",
+    ),
+    line(
+        &[libc::SYS_connect],
+        &[],
+        Answer::Ask,
+        "where to lies in memory, and only sockets of commands are connected to",
+    ),
+    line(&[libc::SYS_bind, libc::SYS_listen], &[], Answer::Ask, "sockets of commands have to be known"),
 ];
 
 const INET_SOCKETS: &[Line] = &[

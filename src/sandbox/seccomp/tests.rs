@@ -507,10 +507,26 @@ fn pairs_of_sockets_are_connected_ones() {
         for family in 0..64 {
             for kind in 0..16 {
                 let connected = matches!(kind, 1 | 5);
-                let expected = if family == 1 && (rules.unix || connected) { ALLOW } else { EACCES };
+                let expected = if family == 1 && connected { ALLOW } else { EACCES };
                 let answer = ask(rules, libc::SYS_socketpair, [family, kind | 0o4000, 0]);
                 assert_eq!(answer, expected, "family {family}, type {kind}, {rules:?}");
             }
+        }
+    }
+}
+
+#[test]
+fn unix_sockets_connect_by_supervisor() {
+    for rules in usual_rules().into_iter().filter(|rules| rules.unix) {
+        for kind in 0..16 {
+            let expected = if matches!(kind, 1 | 5) { ALLOW } else { EACCES };
+            assert_eq!(ask(rules, libc::SYS_socket, [1, kind | 0o4000, 0]), expected, "type {kind}, {rules:?}");
+        }
+        for call in [libc::SYS_connect, libc::SYS_bind, libc::SYS_listen] {
+            assert_eq!(ask(rules, call, [3, 4096, 16]), ASK, "{call} with {rules:?}");
+        }
+        for call in [libc::SYS_sendmsg, libc::SYS_accept4, libc::SYS_recvmsg] {
+            assert_eq!(ask(rules, call, [3, 4096, 0]), ALLOW, "{call} with {rules:?}");
         }
     }
 }

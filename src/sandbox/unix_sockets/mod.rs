@@ -1,0 +1,330 @@
+//! Connections of commands to unix(7) sockets. Commands connect to sockets that commands of this server listen with and to those that
+//! the operator allows (`--allow-socket`), and to no other: a program outside acts for whoever connects to it.
+//!
+//! The kernel asks about connect(2). It reads the address again when a call goes on, so the supervisor connects itself, on a descriptor
+//! of the same socket (`pidfd_getfd(2)`) and with its own copy of the address. It opens the file first, looks the file up in a table
+//! ([`table`]) that all supervisors share, and connects to that file, whatever name it has then.
+//!
+//! A socket enters the table when a command listens with it. bind(2) and listen(2) go on as the kernel has them. In between the supervisor
+//! proves that the file at the bound name is the file of this socket: it listens with the socket, connects to the file, and accepts that
+//! connection at the socket. A file that another thread put in the place does not pass, and one that is older than the call of bind(2) is
+//! not even connected to.
+//!
+//! The filter refuses unix sockets for datagrams: they send to any name without connecting.
+#![expect(clippy::disallowed_methods, reason = "opens what the command named, in its place")]
+
+mod table;
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rustix::fs::{FileType, Mode, OFlags, fcntl_getfl, fcntl_setfl, fstat, openat};
+use rustix::io::Errno;
+use rustix::net::sockopt::{socket_domain, socket_type};
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, SocketAddrAny, SocketAddrUnix, SocketFlags, accept_with, connect, listen,
+    recv, send, socket_with,
+};
+
+use rustix::time::{ClockId, clock_gettime};
+
+use super::caller_memory::CallerMemory;
+use super::capabilities::with_tracing;
+use super::intercept::call::{Network, Span, decode};
+use super::intercept::{LastCaller, MAX_ADDRESS_BYTES};
+use super::opens::waiting::{Done, Waiting};
+use super::opens::walk::{Asker, Found, Way, link};
+use super::sys::seccomp::{Notification, let_go_on, respond, still_valid};
+use super::sys::sockets::address;
+use crate::limits::MAX_DENIED;
+use table::{Slot, nanoseconds};
+pub use table::{SocketFile, SocketFiles};
+
+/// Sockets that one command may listen with, and sockets that it has bound before it listens.
+const MAX_LISTENING: usize = 1024;
+/// `sizeof(sa_family_t)`: a path stands behind it.
+const FAMILY_BYTES: usize = 2;
+/// `sizeof(struct sockaddr_un)`.
+const UNIX_ADDRESS_BYTES: usize = 110;
+
+/// Serves connect(2), bind(2) and listen(2) of one command.
+#[derive(Debug)]
+pub struct UnixSockets {
+    files: Arc<SocketFiles>,
+    /// By the inode number of the socket.
+    bound: HashMap<u64, Bound>,
+    listening: HashMap<u64, Listening>,
+    last_caller: LastCaller,
+    waiting: Waiting,
+    /// Files of refused connections that nobody has been told of.
+    refused: Vec<PathBuf>,
+}
+
+/// Where bind(2) makes the file of a socket.
+#[derive(Debug)]
+struct Bound {
+    dir: OwnedFd,
+    name: OsString,
+    /// Time of the call, on the clock of inodes.
+    asked_ns: u64,
+}
+
+#[derive(Debug)]
+struct Listening {
+    slot: Slot,
+    /// Keeps the inode number taken.
+    file: OwnedFd,
+}
+
+/// A call that was read.
+struct Asking {
+    socket: OwnedFd,
+    family: AddressFamily,
+    /// As it stands in memory.
+    address: Vec<u8>,
+    /// The path of the address, if it is a unix socket's and has one.
+    way: Option<Way>,
+}
+
+/// Answer to a call.
+enum Answer {
+    Value(i64),
+    GoOn,
+    /// A thread answers.
+    Later,
+}
+
+impl UnixSockets {
+    pub fn new(files: Arc<SocketFiles>) -> Self {
+        Self {
+            files,
+            bound: HashMap::new(),
+            listening: HashMap::new(),
+            last_caller: LastCaller::default(),
+            waiting: Waiting::default(),
+            refused: Vec::new(),
+        }
+    }
+
+    /// Answers a call. `None` if it is another call, or one that `is_intercepted` and about a socket of IP.
+    pub fn serve(
+        &mut self,
+        listener: &Arc<OwnedFd>,
+        asked: &Notification,
+        is_intercepted: bool,
+    ) -> Option<io::Result<()>> {
+        let call = decode(asked.nr, &asked.args)?;
+        let (Network::Connect { socket, .. } | Network::Bind { socket, .. } | Network::Listen { socket, .. }) = call
+        else {
+            return None;
+        };
+        let mut asking = self.look_at(asked, call, socket);
+        if matches!(asking, Err(Errno::PERM | Errno::ACCESS)) {
+            asking = with_tracing(|| self.look_at(asked, call, socket));
+        }
+        let is_unix = |asking: &Asking| asking.family == AddressFamily::UNIX;
+        let is_other = |asking: &Asking| ![AddressFamily::INET, AddressFamily::INET6].contains(&asking.family);
+        if is_intercepted && !asking.as_ref().is_ok_and(is_other) {
+            return None;
+        }
+        let is_connect = matches!(call, Network::Connect { .. });
+        let answer = match asking {
+            // Whether bind(2) and listen(2) go on decides nothing.
+            Err(Errno::PERM | Errno::ACCESS) if !is_connect => Ok(Answer::GoOn),
+            Err(errno) => Err(errno),
+            Ok(_) if !still_valid(listener, asked.id) => Err(Errno::SRCH),
+            Ok(asking) if is_connect => self.connect(listener, asked, asking),
+            Ok(asking) if !is_unix(&asking) => Ok(Answer::GoOn),
+            Ok(Asking { socket, way: Some(way), .. }) => self.bind(Asker(asked.pid), &socket, way),
+            Ok(Asking { socket, .. }) if matches!(call, Network::Listen { .. }) => self.listen(&socket),
+            Ok(_) => Ok(Answer::GoOn),
+        };
+        Some(match answer {
+            Ok(Answer::Later) => Ok(()),
+            Ok(Answer::GoOn) => let_go_on(listener, asked.id),
+            Ok(Answer::Value(value)) => respond(listener, asked.id, Ok(value)),
+            Err(errno) => respond(listener, asked.id, Err(errno.raw_os_error())),
+        })
+    }
+
+    /// Returns the files of refused connections since the last call, each once.
+    pub fn take_refused(&mut self) -> Vec<PathBuf> {
+        std::mem::take(&mut self.refused)
+    }
+
+    /// Returns true if [`UnixSockets::look`] has work to do now and then.
+    pub fn has_to_look(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// Looks after connections that wait.
+    pub fn look(&mut self, listener: &OwnedFd) {
+        self.waiting.look(listener);
+    }
+
+    /// Reads all that a call means. It is the caller's only if the caller still waits afterwards.
+    fn look_at(&mut self, asked: &Notification, call: Network, socket: i32) -> Result<Asking, Errno> {
+        let socket = self.last_caller.fetch(asked.pid, socket)?;
+        let family = socket_domain(&socket)?;
+        let (Network::Connect { to, .. } | Network::Bind { to, .. }) = call else {
+            return Ok(Asking { socket, family, address: Vec::new(), way: None });
+        };
+        let address = read(asked, to)?;
+        let path = if family == AddressFamily::UNIX { path(&address)? } else { None };
+        let way = path.map(|path| Asker(asked.pid).way_of(path)).transpose()?;
+        Ok(Asking { socket, family, address, way })
+    }
+
+    fn connect(&mut self, listener: &Arc<OwnedFd>, asked: &Notification, asking: Asking) -> Result<Answer, Errno> {
+        let Asking { socket, address: bytes, way, .. } = asking;
+        let Some(way) = way else {
+            return self.connect_to(listener, asked, socket, address(&bytes).ok_or(Errno::INVAL)?, None);
+        };
+        let Found::Object(file, place) = Asker(asked.pid).find(&way, true)? else { return Err(Errno::NOENT) };
+        let is_socket = FileType::from_raw_mode(fstat(&file)?.st_mode) == FileType::Socket;
+        if is_socket && !self.files.holds(SocketFile::of(&file)?) {
+            self.note_refused(place);
+            return Err(Errno::CONNREFUSED);
+        }
+        let to = SocketAddrUnix::new(link(&file))?.into();
+        self.connect_to(listener, asked, socket, to, Some(file))
+    }
+
+    /// Connects, on a thread if it takes time. `file` stays open until then.
+    fn connect_to(
+        &mut self,
+        listener: &Arc<OwnedFd>,
+        asked: &Notification,
+        socket: OwnedFd,
+        to: SocketAddrAny,
+        file: Option<OwnedFd>,
+    ) -> Result<Answer, Errno> {
+        let flags = fcntl_getfl(&socket)?;
+        if flags.contains(OFlags::NONBLOCK) {
+            return connect(&socket, &to).map(|()| Answer::Value(0));
+        }
+        // The flag is the open file's, so the caller's too, for a moment in which it waits for this call.
+        fcntl_setfl(&socket, flags | OFlags::NONBLOCK)?;
+        let mut done = connect(&socket, &to);
+        if matches!(done, Err(Errno::INPROGRESS)) {
+            // On this machine it mostly is done by now. Asked again, the kernel says how it went.
+            done = connect(&socket, &to);
+        }
+        fcntl_setfl(&socket, flags)?;
+        match done {
+            Ok(()) => Ok(Answer::Value(0)),
+            // Of a unix socket whose queue is full, the third.
+            Err(Errno::INPROGRESS | Errno::ALREADY | Errno::AGAIN) => {
+                let work = move || {
+                    let _open = &file;
+                    connect(&socket, &to).map(|()| Done::Value(0))
+                };
+                self.waiting.begin(listener, asked, work)?;
+                Ok(Answer::Later)
+            }
+            Err(errno) => Err(errno),
+        }
+    }
+
+    /// Remembers where the file of a socket will be.
+    fn bind(&mut self, asker: Asker, socket: &OwnedFd, way: Way) -> Result<Answer, Errno> {
+        // The kernel says what is wrong with it.
+        let Ok((dir, name)) = asker.find_above(way) else { return Ok(Answer::GoOn) };
+        if self.bound.len() >= MAX_LISTENING {
+            self.bound.clear();
+        }
+        let now = clock_gettime(ClockId::RealtimeCoarse);
+        let asked_ns = nanoseconds(now.tv_sec, now.tv_nsec.cast_unsigned());
+        self.bound.insert(fstat(socket)?.st_ino, Bound { dir, name, asked_ns });
+        Ok(Answer::GoOn)
+    }
+
+    /// Adds the file of a socket to the table.
+    fn listen(&mut self, socket: &OwnedFd) -> Result<Answer, Errno> {
+        let number = fstat(socket)?.st_ino;
+        let Some(Bound { dir, name, asked_ns }) = self.bound.remove(&number) else { return Ok(Answer::GoOn) };
+        let Ok(file) = openat(&dir, &name, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty()) else {
+            return Ok(Answer::GoOn);
+        };
+        let id = SocketFile::of(&file)?;
+        if id.is_older_than(asked_ns) || !is_file_of(socket, &file).unwrap_or(false) {
+            return Ok(Answer::GoOn);
+        }
+        if self.listening.len() >= MAX_LISTENING {
+            self.forget_deleted();
+        }
+        if self.listening.len() >= MAX_LISTENING {
+            return Err(Errno::NOBUFS);
+        }
+        let slot = self.files.add(id)?;
+        self.listening.insert(number, Listening { slot, file });
+        Ok(Answer::GoOn)
+    }
+
+    /// Removes files without a name, which nobody finds any more.
+    fn forget_deleted(&mut self) {
+        let is_deleted =
+            |_: &u64, listening: &mut Listening| fstat(&listening.file).is_ok_and(|stat| stat.st_nlink == 0);
+        for (_, deleted) in self.listening.extract_if(is_deleted) {
+            self.files.remove(deleted.slot);
+        }
+    }
+
+    fn note_refused(&mut self, place: PathBuf) {
+        if self.refused.len() < MAX_DENIED && !self.refused.contains(&place) {
+            self.refused.push(place);
+        }
+    }
+}
+
+impl Drop for UnixSockets {
+    fn drop(&mut self) {
+        for (_, listening) in self.listening.drain() {
+            self.files.remove(listening.slot);
+        }
+    }
+}
+
+/// Returns true if connections to this file arrive at this socket, which is bound. It listens afterwards.
+fn is_file_of(socket: &OwnedFd, file: &OwnedFd) -> Result<bool, Errno> {
+    let close = SocketFlags::CLOEXEC;
+    listen(socket, 1)?;
+    let probe = socket_with(AddressFamily::UNIX, socket_type(socket)?, close | SocketFlags::NONBLOCK, None)?;
+    connect(&probe, &SocketAddrUnix::new(link(file))?)?;
+    let flags = fcntl_getfl(socket)?;
+    fcntl_setfl(socket, flags | OFlags::NONBLOCK)?;
+    let accepted = accept_with(socket, close);
+    fcntl_setfl(socket, flags)?;
+    let (accepted, nonce) = (accepted?, RandomState::new().build_hasher().finish().to_ne_bytes());
+    send(&probe, &nonce, SendFlags::DONTWAIT | SendFlags::NOSIGNAL)?;
+    let mut heard = [0; 8];
+    let (got, _) = recv(&accepted, &mut heard, RecvFlags::DONTWAIT)?;
+    Ok(got == nonce.len() && heard == nonce)
+}
+
+/// Reads an address out of the caller's memory.
+fn read(asked: &Notification, span: Span) -> Result<Vec<u8>, Errno> {
+    if span.length > MAX_ADDRESS_BYTES {
+        return Err(Errno::INVAL);
+    }
+    CallerMemory::of(asked.pid).bytes(span.address, span.length as usize)
+}
+
+/// Returns the path of an address; `None` if it has none.
+fn path(bytes: &[u8]) -> Result<Option<Vec<u8>>, Errno> {
+    let Some((family, path)) = bytes.split_at_checked(FAMILY_BYTES) else { return Ok(None) };
+    let is_unix = family == (libc::AF_UNIX as libc::sa_family_t).to_ne_bytes();
+    if !is_unix || path.first().is_none_or(|first| *first == 0) {
+        return Ok(None);
+    }
+    if bytes.len() > UNIX_ADDRESS_BYTES {
+        return Err(Errno::INVAL);
+    }
+    let end = path.iter().position(|byte| *byte == 0).unwrap_or(path.len());
+    Ok(Some(path[..end].to_vec()))
+}

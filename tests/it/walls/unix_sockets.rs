@@ -1,0 +1,150 @@
+//! Connections of commands to unix sockets: of commands of the same server, and of programs outside.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::UnixListener;
+use std::time::{Duration, Instant};
+
+use pretty_assertions::assert_eq;
+use replay::internals::sandbox::Tier;
+use serde_json::json;
+
+use super::{Setting, Walls, everywhere};
+
+const DEADLINE: Duration = Duration::from_secs(20);
+/// Connects to the socket that it is given, and prints the error, or what it reads there.
+const CLIENT: &str = "import socket, sys
+s = socket.socket(socket.AF_UNIX)
+try:
+    s.connect(sys.argv[1])
+    print(s.recv(9).decode())
+except OSError as error:
+    print(error.errno)
+";
+/// Answers at the socket that it is given, with the name by which it knows it.
+const SERVER: &str = "import socket, sys
+s = socket.socket(socket.AF_UNIX)
+s.bind(sys.argv[1])
+s.listen()
+print('ready', flush=True)
+while True:
+    c, _ = s.accept()
+    c.sendall(s.getsockname().encode())
+    c.close()
+";
+
+fn namespaces(test: impl Fn(Setting)) {
+    everywhere(|setting| {
+        if setting.tier == Tier::Namespaces {
+            test(setting);
+        }
+    });
+}
+
+/// A listener of this test, which everybody may connect to.
+fn outsider(walls: &Walls, at: &str) -> UnixListener {
+    let listener = UnixListener::bind(walls.tree.path(at)).unwrap();
+    fs::set_permissions(walls.tree.path(at), fs::Permissions::from_mode(0o777)).unwrap();
+    listener.set_nonblocking(true).unwrap();
+    listener
+}
+
+/// A server with both programs.
+fn start(setting: Setting, flags: &[&str]) -> Walls {
+    let walls = Walls::start(setting, flags, &[]);
+    walls.tree.file("work/client.py", CLIENT).file("work/server.py", SERVER);
+    walls
+}
+
+fn connect(walls: &mut Walls, path: &str) -> super::Ran {
+    walls.sh(&format!("python3 client.py {path}"))
+}
+
+/// Starts a command in the background and waits until it is ready.
+fn serve(walls: &mut Walls, path: &str) {
+    let reply = walls.try_run(json!({"command": format!("python3 server.py {path}"), "background": true}));
+    let id = reply.result()["structuredContent"]["commandId"].as_str().unwrap().to_owned();
+    let until = Instant::now() + DEADLINE;
+    loop {
+        let reply = walls.server.call("follow_command", json!({"commandId": id, "waitSecs": 1}));
+        if reply.whole().contains("ready") {
+            return;
+        }
+        assert!(Instant::now() < until, "{}", reply.whole());
+    }
+}
+
+#[test]
+fn connect_to_socket_of_outsider_is_refused_and_told() {
+    namespaces(|setting| {
+        for flags in
+            [&[][..], &["--network", "none"], &["--allow-net", "a.example"], &["--undo", "off"], &["--hide", "x"]]
+        {
+            let mut walls = start(setting, flags);
+            let listeners = ["docs/s", "work/s"].map(|at| outsider(&walls, at));
+            walls.tree.link(walls.tree.text("docs/s"), "work/link");
+            for at in ["docs/s", "work/s", "work/link"] {
+                let path = walls.tree.text(at);
+                let ran = connect(&mut walls, &path);
+                assert_eq!(ran.stdout.trim(), libc::ECONNREFUSED.to_string(), "{flags:?} {at}: {}", ran.text);
+                let place = walls.tree.text(if at == "work/s" { at } else { "docs/s" });
+                let told =
+                    format!("[not connected to the unix socket `{place}`: no command of this server listens there");
+                assert!(ran.text.contains(&told) && ran.text.contains("--allow-socket"), "{}", ran.text);
+                assert_eq!(ran.code, 0);
+            }
+            assert!(listeners.iter().all(|listener| listener.accept().is_err()));
+        }
+    });
+}
+
+#[test]
+fn connect_reaches_sockets_of_other_commands() {
+    namespaces(|setting| {
+        let mut walls = start(setting, &[]);
+        for path in [walls.tree.text("work/s"), "/tmp/s".to_owned()] {
+            serve(&mut walls, &path);
+            assert_eq!(connect(&mut walls, &path).stdout, format!("{}\n", &path[..path.len().min(9)]));
+        }
+        let relative = connect(&mut walls, "s");
+        assert_eq!(relative.stdout.trim(), &walls.tree.text("work/s")[..9]);
+        let renamed = walls.sh("mv s t; ln t u; ln -s u v");
+        assert_eq!(renamed.code, 0, "{}", renamed.text);
+        for name in ["t", "u", "v", "/proc/self/cwd/t"] {
+            assert_eq!(connect(&mut walls, name).stdout.trim(), &walls.tree.text("work/s")[..9], "{name}");
+        }
+    });
+}
+
+#[test]
+fn allowed_socket_is_connected_to() {
+    namespaces(|setting| {
+        let tree = crate::tree::Tree::new();
+        tree.dir("beyond");
+        fs::set_permissions(tree.root(), fs::Permissions::from_mode(0o755)).unwrap();
+        let path = tree.text("beyond/s");
+        let listener = UnixListener::bind(&path).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o777)).unwrap();
+        fs::set_permissions(tree.path("beyond"), fs::Permissions::from_mode(0o755)).unwrap();
+        let answers = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            std::io::Write::write_all(&mut stream, b"outside").unwrap();
+        });
+        let mut walls = start(setting, &["--allow-socket", &path]);
+        assert_eq!(connect(&mut walls, &path).stdout, "outside\n");
+        answers.join().unwrap();
+    });
+}
+
+#[test]
+fn socket_for_datagrams_is_refused() {
+    namespaces(|setting| {
+        let mut walls = start(setting, &[]);
+        for call in
+            ["socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)", "socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)"]
+        {
+            let ran = walls.sh(&format!("python3 -c 'import socket; {call}'"));
+            assert!(ran.stderr.contains("PermissionError"), "{}", ran.text);
+        }
+    });
+}
