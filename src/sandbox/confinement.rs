@@ -29,12 +29,12 @@ use super::route_counters::RouteCounters;
 use super::supervisor::{Supervisor, wait_for_more};
 use super::supervisor_table::{Order, SupervisorLine, SupervisorTable};
 use super::sys::{self, SingleThread};
-use super::unix_sockets::{SocketFile, SocketFiles};
+use super::unix_sockets::SocketFiles;
 use super::walls::{Walls, writable_on_system};
 use super::wire::{Dial, Event, Guard, Hello, Intercept, MemoryHold, Request, send_event, send_up_to};
 use super::{
-    capabilities, certificates, common_git, etc, hidden_paths, kernel_filesystems, landlock, mount, namespaces,
-    system_gaps, view,
+    capabilities, certificates, common_git, etc, hidden_paths, kernel_filesystems, landlock, namespaces, system_gaps,
+    view,
 };
 use crate::hide::{GlobsOf, Hide};
 use crate::limits::MAX_ORDER_BYTES;
@@ -81,8 +81,6 @@ pub struct Confinement {
     places_lock: OwnedFd,
     /// Unix sockets that commands may connect to.
     socket_files: Option<Arc<SocketFiles>>,
-    /// Those that the operator allows, so that no other file gets their inode numbers.
-    _allowed_sockets: Vec<OwnedFd>,
     hello: Hello,
 }
 
@@ -150,8 +148,9 @@ impl Confinement {
         let most_bytes = plan.limits.memory_bytes;
         let open = |planned| Journal::open(planned, skips_of, most_bytes);
         let journal = plan.journal.as_ref().map(open).transpose()?;
-        let hide = hide(&plan, globs_of)?;
-        let (socket_files, allowed_sockets) = socket_files(&plan)?;
+        let hide = hidden_paths::by_patterns(&plan, globs_of)?;
+        let in_view = plan.tier == Tier::Namespaces;
+        let socket_files = in_view.then(|| SocketFiles::allowing(&plan.sockets)).transpose()?.map(Arc::new);
         // The view has no cgroups.
         let (groups, memory) = groups(&plan, &alone);
         let (mut copying, mut not_public, mut watcher, mut kernels) = (None, None, None, None);
@@ -239,7 +238,6 @@ impl Confinement {
             hide,
             places_lock: opens::lock_file().step("memfd_create")?,
             socket_files,
-            _allowed_sockets: allowed_sockets,
             hello,
         })
     }
@@ -398,6 +396,10 @@ impl Confinement {
     }
 
     /// Whether datagrams of the command need a network of their own: that of commands leads somewhere.
+    fn allows_unix_sockets(&self) -> bool {
+        self.start.walls.as_ref().is_some_and(Walls::allow_unix_sockets)
+    }
+
     fn sets_datagrams_apart(&self, request: &Request) -> bool {
         let leads_nowhere = self.start.tier == Tier::Namespaces && self.plan.network != Network::Host;
         request.intercepts_calls() && !leads_nowhere
@@ -495,7 +497,7 @@ impl Confinement {
         let reaches = of_system || (network == Network::Loopback && tier == Tier::Namespaces);
         let rules = interception::Rules {
             strict: tier == Tier::Landlock && !of_system,
-            ip_only: self.start.walls.as_ref().is_some_and(Walls::allow_unix_sockets),
+            ip_only: self.allows_unix_sockets(),
             // What else would keep the command from connecting by itself is the device that its sockets are bound to.
             open: asked.open && of_system && landlock::knows_tcp(),
             dial: if reaches { asked.dial } else { Dial::Never },
@@ -559,9 +561,7 @@ impl Confinement {
                 }
                 let (interceptor, proxy_socket) = self.intercept(channel)?;
                 let naming = (self.hide.clone(), self.spared(places)?, line);
-                let socket_files = self.socket_files.clone();
-                let socket_files =
-                    socket_files.filter(|_| self.start.walls.as_ref().is_some_and(Walls::allow_unix_sockets));
+                let socket_files = self.socket_files.clone().filter(|_| self.allows_unix_sockets());
                 let counters = self.counters.as_ref();
                 let monitor = InView::new(counters, refused, interceptor, journal, naming, socket_files);
                 Ok((KillScope::PidNamespace(first), Box::new(monitor), proxy_socket))
@@ -579,39 +579,6 @@ impl Confinement {
             }
         }
     }
-}
-
-/// What the plan hides by patterns.
-fn hide(plan: &Plan, globs_of: GlobsOf) -> Result<Option<Arc<Hide>>, Fault> {
-    let Some(planned) = &plan.hide else { return Ok(None) };
-    if plan.tier != Tier::Namespaces {
-        return Err(Fault::because("--hide", "only the tier of namespaces can hide from commands"));
-    }
-    let allowed = plan.roots.iter().filter(|root| root.extent == Extent::Allowed);
-    let roots = allowed.map(|root| root.place.path.as_path().to_owned()).collect();
-    let mut hide = Hide::new(&planned.patterns, roots, globs_of).map_err(|reason| Fault::because("--hide", &reason))?;
-    let path = |path: &RawString| path.as_path().to_owned();
-    hide.found.aliases = planned.aliases.iter().map(|(one, other)| (path(one), path(other))).collect();
-    hide.found.targets = planned.targets.iter().map(path).collect();
-    hide.found.ids = planned.ids.iter().copied().collect();
-    Ok(Some(Arc::new(hide)))
-}
-
-/// The table of unix sockets that commands may connect to, with those of the plan, and descriptors of these.
-fn socket_files(plan: &Plan) -> Result<(Option<Arc<SocketFiles>>, Vec<OwnedFd>), Fault> {
-    if plan.tier != Tier::Namespaces {
-        return Ok((None, Vec::new()));
-    }
-    let files = SocketFiles::new().step("share memory")?;
-    let mut open = Vec::new();
-    for place in &plan.sockets {
-        let step = || format!("allow the unix socket `{}`", place.path.as_path().display());
-        let file = mount::open_path(place.path.as_path())?;
-        mount::same(&file, place)?;
-        files.add(SocketFile::of(&file).step_with(step)?).step_with(step)?;
-        open.push(file);
-    }
-    Ok((Some(Arc::new(files)), open))
 }
 
 /// Cgroups, if memory is limited and they can be had, and what holds it.

@@ -14,14 +14,17 @@
 
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, mkdir, mkdirat, open, openat, rmdir, unlink};
 use rustix::io::Errno;
 use rustix::mount::{MoveMountFlags, UnmountFlags, move_mount, unmount};
 
 use super::fault::{Fault, Step};
-use super::plan::{Place, Plan};
+use super::plan::{Extent, Place, Plan, Tier};
+use super::raw_string::RawString;
 use super::{kernel_filesystems, mount};
+use crate::hide::{GlobsOf, Hide};
 
 /// Names in the root of the view that nothing else has.
 const EMPTY: [&str; 2] = ["/.replay-empty", "/.replay-nothing"];
@@ -31,6 +34,22 @@ const EMPTY_DIRECTORY: Mode = Mode::from_raw_mode(0o555);
 pub(super) const MEANWHILE: &str = "/mnt";
 /// The only file and the only directory there, while they are needed.
 const EMPTY_MEANWHILE: [&str; 2] = ["/mnt/empty", "/mnt/nothing"];
+
+/// What the plan hides by patterns.
+pub fn by_patterns(plan: &Plan, globs_of: GlobsOf) -> Result<Option<Arc<Hide>>, Fault> {
+    let Some(planned) = &plan.hide else { return Ok(None) };
+    if plan.tier != Tier::Namespaces {
+        return Err(Fault::because("--hide", "only the tier of namespaces can hide from commands"));
+    }
+    let allowed = plan.roots.iter().filter(|root| root.extent == Extent::Allowed);
+    let roots = allowed.map(|root| root.place.path.as_path().to_owned()).collect();
+    let mut hide = Hide::new(&planned.patterns, roots, globs_of).map_err(|reason| Fault::because("--hide", &reason))?;
+    let path = |path: &RawString| path.as_path().to_owned();
+    hide.found.aliases = planned.aliases.iter().map(|(one, other)| (path(one), path(other))).collect();
+    hide.found.targets = planned.targets.iter().map(path).collect();
+    hide.found.ids = planned.ids.iter().copied().collect();
+    Ok(Some(Arc::new(hide)))
+}
 
 /// Covers everything that the plan hides, and filesystems of the kernel. This process lives in the view. Fails if something
 /// else is found there.

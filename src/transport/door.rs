@@ -277,7 +277,8 @@ impl Door {
     /// admission is the order of arrival.
     fn accept(self: &Arc<Self>, line: Vec<u8>, share: Share, out: &mut Vec<u8>, admitted: impl FnOnce()) {
         let incoming = parse(&line);
-        let admission = if let Incoming::Request(request) = &incoming { Some(self.session.admit(request)) } else { None };
+        let admission =
+            if let Incoming::Request(request) = &incoming { Some(self.session.admit(request)) } else { None };
         admitted();
         let request = match incoming {
             Incoming::Request(request) => request,

@@ -79,7 +79,8 @@ fn stage() -> Tree {
 /// Runs shell text in a directory of the tree; its standard error goes where its output goes.
 fn shell(tree: &Tree, directory: &str, text: &str) -> Ended {
     let root = tree.root().display();
-    let script = format!("export HOME='{root}' PATH='{root}/bin':\"$PATH\"; cd '{root}/{directory}' && exec 2>&1\n{text}");
+    let script =
+        format!("export HOME='{root}' PATH='{root}/bin':\"$PATH\"; cd '{root}/{directory}' && exec 2>&1\n{text}");
     run(tree, &["sh", "-c", &script], |_| {})
 }
 

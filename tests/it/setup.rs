@@ -119,7 +119,8 @@ fn a_path_with_a_space_is_told_as_the_shell_takes_it() {
     tree.dir("my files");
     let config = format!("XDG_CONFIG_HOME={}", tree.text("my files"));
     let home = format!("HOME={}", tree.text("."));
-    let words = ["env", &home, &config, REPLAY, "setup", "claude-desktop", "--write", "--allow", &tree.text("my files:rw")];
+    let words =
+        ["env", &home, &config, REPLAY, "setup", "claude-desktop", "--write", "--allow", &tree.text("my files:rw")];
     let told = run(&tree, &words, |_| {}).err.replace(tree.root().to_str().unwrap(), "~");
     assert!(told.contains("keep it: -- --protect '~/my files/Claude/claude_desktop_config.json'\n"), "{told}");
 }

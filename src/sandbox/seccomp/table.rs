@@ -6,6 +6,7 @@
 mod journaled;
 mod named;
 mod opened;
+mod unix;
 
 use libc::c_long;
 
@@ -133,7 +134,10 @@ pub(super) fn lines(rules: Rules) -> Vec<Line> {
         lines.extend(INTERCEPTED);
     }
     if rules.unix {
-        lines.extend(UNIX_SOCKETS);
+        lines.push(unix::NO_DATAGRAMS);
+    }
+    if rules.unix && !rules.intercepted {
+        lines.extend(unix::CONNECTIONS);
     }
     if rules.sockets != Sockets::None {
         lines.extend(INET_SOCKETS);
@@ -158,18 +162,7 @@ pub(super) fn lines(rules: Rules) -> Vec<Line> {
     if rules.journaled {
         lines.extend(journaled::LINES);
     }
-    lines.push(line(
-        &[libc::SYS_socketpair],
-        &[NotIn(1, SOCKET_TYPE, &[STREAM, SEQPACKET])],
-        EACCES,
-        "one of a pair that is not connected can send to any name (raw ones are datagrams to the kernel)",
-    ));
-    lines.push(line(
-        &[libc::SYS_socketpair],
-        &[NotIn(0, ALL, &[UNIX])],
-        EACCES,
-        "no other family is known to need pairs",
-    ));
+    lines.extend(unix::PAIRS);
     lines
 }
 
@@ -481,22 +474,6 @@ const SUPERVISED: &[Line] = &[
         EPERM,
         "subvolumes are made and removed through descriptors that may only read, and Landlock does not see it",
     ),
-];
-
-const UNIX_SOCKETS: &[Line] = &[
-    line(
-        &[libc::SYS_socket],
-        &[In(0, ALL, &[UNIX]), NotIn(1, SOCKET_TYPE, &[STREAM, SEQPACKET])],
-        EACCES,
-        "a socket for datagrams sends to any name without connect(2), by calls whose address lies in memory",
-    ),
-    line(
-        &[libc::SYS_connect],
-        &[],
-        Answer::Ask,
-        "where to lies in memory, and only sockets of commands are connected to",
-    ),
-    line(&[libc::SYS_bind, libc::SYS_listen], &[], Answer::Ask, "sockets of commands have to be known"),
 ];
 
 const INET_SOCKETS: &[Line] = &[

@@ -227,7 +227,8 @@ fn what_is_asked_the_broker_knows() {
         let calls: Vec<c_long> = asked.flat_map(|line| line.calls.iter().copied()).collect();
         assert!(!calls.is_empty(), "{rules:?}");
         for call in calls {
-            let network = rules.intercepted && super::super::intercept::call::decode(call as i32, &[0; 6]).is_some();
+            let network = (rules.intercepted || rules.unix)
+                && super::super::intercept::call::decode(call as i32, &[0; 6]).is_some();
             let named = super::super::opens::decode(call as i32, &[0; 6]).is_some();
             let known = network || named || super::super::broker::decode(call as i32, &[0; 6]).is_some();
             assert!(known, "{call} with {rules:?}");

@@ -42,8 +42,8 @@ use super::opens::walk::{Asker, Found, Way, link};
 use super::sys::seccomp::{Notification, let_go_on, respond, still_valid};
 use super::sys::sockets::address;
 use crate::limits::MAX_DENIED;
-use table::{Slot, nanoseconds};
-pub use table::{SocketFile, SocketFiles};
+pub use table::SocketFiles;
+use table::{Slot, SocketFile, nanoseconds};
 
 /// Sockets that one command may listen with, and sockets that it has bound before it listens.
 const MAX_LISTENING: usize = 1024;

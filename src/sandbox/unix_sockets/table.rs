@@ -7,6 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rustix::fs::{AtFlags, StatxFlags, makedev, statx};
 use rustix::io::Errno;
 
+use crate::sandbox::fault::{Fault, Step as _};
+use crate::sandbox::mount;
+use crate::sandbox::plan::Place;
 use crate::sandbox::sys::shared_words::SharedWords;
 
 /// Listening sockets of all commands together.
@@ -50,11 +53,28 @@ pub fn nanoseconds(seconds: i64, rest: u64) -> u64 {
 
 /// Table that the launcher shares with all supervisors.
 #[derive(Debug)]
-pub struct SocketFiles(SharedWords);
+pub struct SocketFiles {
+    slots: SharedWords,
+    /// Files that the operator allows, so that no other file gets their inode numbers.
+    allowed: Vec<OwnedFd>,
+}
 
 impl SocketFiles {
-    pub fn new() -> io::Result<Self> {
-        SharedWords::new(MAX_SOCKETS * WORDS).map(Self)
+    fn new() -> io::Result<Self> {
+        Ok(Self { slots: SharedWords::new(MAX_SOCKETS * WORDS)?, allowed: Vec::new() })
+    }
+
+    /// A table that holds these sockets from the start. Fails if one of them is another file by now.
+    pub fn allowing(sockets: &[Place]) -> Result<Self, Fault> {
+        let mut files = Self::new().step("share memory")?;
+        for place in sockets {
+            let step = || format!("allow the unix socket `{}`", place.path.as_path().display());
+            let file = mount::open_path(place.path.as_path())?;
+            mount::same(&file, place)?;
+            files.add(SocketFile::of(&file).step_with(step)?).step_with(step)?;
+            files.allowed.push(file);
+        }
+        Ok(files)
     }
 
     /// Adds a file, whose inode number must stay taken (by a descriptor) until it is removed. `ENOBUFS` if the table is full.
@@ -89,7 +109,7 @@ impl SocketFiles {
     }
 
     fn slots(&self) -> impl Iterator<Item = &[AtomicU64; WORDS]> {
-        self.0.words().as_chunks().0.iter()
+        self.slots.words().as_chunks().0.iter()
     }
 }
 

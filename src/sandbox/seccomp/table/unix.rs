@@ -1,0 +1,32 @@
+//! Sockets of unix(7).
+
+use super::*;
+
+pub(super) const NO_DATAGRAMS: Line = line(
+    &[libc::SYS_socket],
+    &[In(0, ALL, &[UNIX]), NotIn(1, SOCKET_TYPE, &[STREAM, SEQPACKET])],
+    EACCES,
+    "a socket for datagrams sends to any name without connect(2), by calls whose address lies in memory",
+);
+
+/// Connections that are not intercepted.
+pub(super) const CONNECTIONS: &[Line] = &[
+    line(
+        &[libc::SYS_connect],
+        &[],
+        Answer::Ask,
+        "where to lies in memory, and only sockets of commands are connected to",
+    ),
+    line(&[libc::SYS_bind, libc::SYS_listen], &[], Answer::Ask, "sockets of commands have to be known"),
+];
+
+/// Pairs without names.
+pub(super) const PAIRS: &[Line] = &[
+    line(
+        &[libc::SYS_socketpair],
+        &[NotIn(1, SOCKET_TYPE, &[STREAM, SEQPACKET])],
+        EACCES,
+        "one of a pair that is not connected can send to any name (raw ones are datagrams to the kernel)",
+    ),
+    line(&[libc::SYS_socketpair], &[NotIn(0, ALL, &[UNIX])], EACCES, "no other family is known to need pairs"),
+];
