@@ -2,6 +2,7 @@
 //!
 //! Folders are layers; a file imports only from layers below its own (ARCHITECTURE.md shows the map).
 
+mod aside;
 mod audit;
 mod budget;
 mod calls;

@@ -248,7 +248,7 @@ impl Launcher {
         // It may still be looked for.
         let found = self.repositories.as_ref().map(|repositories| repositories.found());
         let mut socket = lock(&self.socket);
-        let Some(open) = &*socket else { return Err(ExecError::NoLauncher) };
+        let Some(open) = &*socket else { return Err(self.lost()) };
         let first = found.filter(|_| !self.has_told.load(Ordering::Relaxed));
         let guard = first.map(guard).unwrap_or_default();
         let gated_as = gated.as_ref().map(|_| Intercept { bundle: bundle.is_some(), ..GATED });
@@ -262,11 +262,19 @@ impl Launcher {
             // Half a frame may have gone out, so that nothing sent after it could be understood.
             *socket = None;
             tracing::error!("the launcher of commands has ended: {error}");
-            return Err(ExecError::NoLauncher);
+            return Err(self.lost());
         }
         self.has_told.store(true, Ordering::Relaxed);
         let guarded = gated.map(|(gatekeeper, (listening, _))| gatekeeper.guard(listening, &request.title));
         Ok(Job::new(here, others, guarded, self.journal.clone()))
+    }
+
+    /// Nobody sets aside any more what its last commands made at protected paths, so the journal does.
+    fn lost(&self) -> ExecError {
+        if let Some(Err(error)) = self.journal.as_ref().map(|journal| journal.mend_entries()) {
+            tracing::warn!("what commands changed last cannot be read: {error}");
+        }
+        ExecError::NoLauncher
     }
 
     /// Ends the launcher and reaps it; no command is started from then on. It waits a while for its commands, which end

@@ -57,8 +57,7 @@ impl Journal {
     /// Mends what a crash left, and lets go of what is too old, once; whoever comes meanwhile waits for it. What went wrong.
     pub fn mend(&self) -> Result<(), &str> {
         let mend = || {
-            let mended = self.store.recover()?;
-            self.take_back(&mended)?;
+            self.mend_entries()?;
             self.store.keep_within(self.bounds)
         };
         let failed = |error: JournalError| match error {
@@ -70,6 +69,22 @@ impl Journal {
         };
         let mended = self.mended.get_or_init(|| mend().map(drop).map_err(failed));
         mended.as_ref().copied().map_err(String::as_str)
+    }
+
+    /// Mends the entries of commands whose launcher was killed.
+    pub fn mend_entries(&self) -> Result<(), JournalError> {
+        let mended = self.store.recover()?;
+        for number in &mended {
+            for path in self.store.spare_protected(*number)? {
+                tracing::warn!("`{}` is protected: what a killed command put there was moved aside", path.display());
+            }
+            if self.freezes
+                && let Some(failed) = self.settle_entry(*number).failed
+            {
+                tracing::warn!("what a killed command changed of what runs outside still stands: {failed}");
+            }
+        }
+        self.take_back(&mended)
     }
 
     /// Which contents an entry has not kept, in words.

@@ -1,15 +1,18 @@
 //! After a crash: entries that nobody ends any more are ended, and an undo that was interrupted is taken back.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
+use std::path::{Path, PathBuf};
 
-use rustix::fs::{FlockOperation, flock, ftruncate};
+use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, ResolveFlags, flock, ftruncate, openat2, statat};
 use rustix::io::Errno;
 
+use super::entry::Change;
 use super::error::JournalError;
 use super::log::Log;
 use super::memory::Memory;
 use super::store::{Logged, Store};
 use super::undo::Options;
+use crate::aside::set_aside;
 
 impl Store {
     /// Mends what a crash left; what another server is at is let alone. The entries that were mended.
@@ -63,5 +66,27 @@ impl Store {
         mended.sort_unstable();
         mended.dedup();
         Ok(mended)
+    }
+
+    /// Moves aside what an entry made at protected paths, which the launcher does as long as it lives. Returns the paths.
+    pub(super) fn spare_protected(&self, number: u64) -> Result<Vec<PathBuf>, JournalError> {
+        let Some(changer) = &self.changer else { return Ok(Vec::new()) };
+        let entry = self.entry_with(number, Memory::Overdrawn)?;
+        let made = |change: &Change| matches!(change, Change::Created | Change::Renamed { .. });
+        let changes = self.changes(&entry).into_iter().filter(|(_, change)| made(change));
+        let protected: BTreeSet<PathBuf> =
+            changes.flat_map(|(place, _)| changer.protected_from(&self.path(&place))).collect();
+        Ok(protected.into_iter().filter(|path| self.set_aside_at(path).is_some()).collect())
+    }
+
+    /// `None` if nothing is there.
+    fn set_aside_at(&self, path: &Path) -> Option<()> {
+        let (place, name) = (self.place(path.parent()?)?, path.file_name()?);
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+        let below = Path::new(".").join(place.path.name());
+        let dir = openat2(&self.roots.get(place.root)?.handle, below, flags, Mode::empty(), resolve).ok()?;
+        statat(&dir, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        set_aside(dir, name).then_some(())
     }
 }

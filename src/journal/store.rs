@@ -88,6 +88,9 @@ pub trait Changer: std::fmt::Debug + Send + Sync {
         name: &OsStr,
         thing: Option<(BorrowedFd<'_>, &OsStr)>,
     ) -> Result<(), Misplaced>;
+
+    /// Returns the protected paths at a place and below it, without those of repositories.
+    fn protected_from(&self, place: &Path) -> Vec<PathBuf>;
 }
 
 /// Reason for a refusal.

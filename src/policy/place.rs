@@ -15,7 +15,7 @@ use rustix::io::Errno;
 
 use super::exists_below;
 use super::resolve::PATH_DIR;
-use super::rules::{Cause, Rules, is_of_repository};
+use super::rules::{Cause, Rules, is_dot_git, is_of_repository};
 use crate::journal::{Changer, Misplaced as ForJournal};
 use crate::limits::MAX_HIDDEN_DEPTH;
 
@@ -130,6 +130,11 @@ impl Changer for Rules {
             Some(thing) if self.is_in_repository(&place) && !holds_repository(thing, 0) => Ok(()),
             thing => Ok(Rules::may_bear(self, dir, name, thing).map(drop)?),
         }
+    }
+
+    fn protected_from(&self, place: &Path) -> Vec<PathBuf> {
+        let known = self.protected.iter().map(|known| &known.path).filter(|path| path.starts_with(place));
+        known.filter(|path| !path.iter().any(is_dot_git)).cloned().collect()
     }
 }
 

@@ -102,7 +102,7 @@ fn starts_with(any_case: bool, longer: &Path, shorter: &Path) -> bool {
     shorter.components().all(|c| longer.next().is_some_and(|l| l.as_os_str().eq_ignore_ascii_case(c.as_os_str())))
 }
 
-fn is_dot_git(name: &OsStr) -> bool {
+pub(super) fn is_dot_git(name: &OsStr) -> bool {
     name.eq_ignore_ascii_case(DOT_GIT)
 }
 

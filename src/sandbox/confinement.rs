@@ -350,6 +350,11 @@ impl Confinement {
             self.watch_over();
             self.supervisors.retain(supervisors);
         }
+        if let (Some(watcher), true) = (&mut self.watcher, self.supervisors.is_empty())
+            && let Err(fault) = watcher.sweep()
+        {
+            tracing::warn!("what commands put at protected paths may still be there: {fault}");
+        }
         if let Some(groups) = &mut self.groups {
             groups.tidy(|supervisor| supervisors.contains(&supervisor));
         }

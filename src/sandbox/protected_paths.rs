@@ -16,19 +16,18 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 use rustix::fs::{
-    Access, AtFlags, Dir, FileType, Mode, OFlags, RenameFlags, ResolveFlags, accessat, chmodat, fstat, open, openat,
-    openat2, readlinkat, renameat, renameat_with, statat, unlinkat,
+    Access, AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, accessat, fstat, open, openat, openat2, readlinkat,
+    unlinkat,
 };
 use rustix::io::Errno;
-use rustix::rand::{GetRandomFlags, getrandom};
 
 use super::denied::Denied;
 use super::fault::{Fault, Step};
 use super::mount::Unattached;
 use super::raw_string::RawString;
+use crate::aside::{has_only_samples, set_aside};
 use crate::limits::{
-    MAX_DENIED, MAX_DENIED_PATH_BYTES, MAX_LINKS_ON_THE_WAY, MAX_SAMPLE_HOOKS, MAX_SET_ASIDE, SET_ASIDE_WINDOW_MS,
-    WATCH_BUFFER_BYTES,
+    MAX_DENIED, MAX_DENIED_PATH_BYTES, MAX_LINKS_ON_THE_WAY, MAX_SET_ASIDE, SET_ASIDE_WINDOW_MS, WATCH_BUFFER_BYTES,
 };
 use crate::removal;
 use crate::sinks::{DOT_GIT, PROTECTED_IN_REPOSITORIES};
@@ -129,44 +128,8 @@ struct Spot {
 }
 
 impl Spot {
-    /// A directory of hooks as `git init` makes it: every name in it is one that git does not look at.
-    fn has_only_samples(&self) -> bool {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let Ok(dir) = openat(&self.dir, &self.name, flags, Mode::empty()) else { return false };
-        let Ok(entries) = Dir::read_from(&dir) else { return false };
-        entries.enumerate().all(|(index, entry)| {
-            entry.is_ok_and(|entry| {
-                let name = entry.file_name().to_bytes();
-                name == b"."
-                    || name == b".."
-                    || index < MAX_SAMPLE_HOOKS
-                        && name.ends_with(b".sample")
-                        && entry.file_type() == FileType::RegularFile
-            })
-        })
-    }
-
     fn set_aside(&self) {
-        let rename = |to: &OsStr| {
-            match renameat_with(&self.dir, &self.name, &self.dir, to, RenameFlags::NOREPLACE) {
-                // Not every file system can promise that. This one is asked instead.
-                Err(Errno::INVAL) => {
-                    statat(&self.dir, to, AtFlags::SYMLINK_NOFOLLOW).is_err()
-                        && renameat(&self.dir, &self.name, &self.dir, to).is_ok()
-                }
-                result => result.is_ok(),
-            }
-        };
-        let mut aside = self.name.clone();
-        aside.push(".set-aside");
-        // All other names could be taken, too long, or not to be had because the directory's rights were taken away.
-        let moved = rename(&aside) || {
-            let _ = chmodat(&self.dir, ".", Mode::RWXU, AtFlags::empty());
-            let mut random = [0; 8];
-            let _ = getrandom(&mut random, GetRandomFlags::empty());
-            rename(&OsString::from(format!("set-aside-{:016x}", u64::from_ne_bytes(random))))
-        };
-        if !moved {
+        if !set_aside(&self.dir, &self.name) {
             tracing::warn!("what was put in place of the protected `{}` is still there", self.place.display());
         }
     }
@@ -199,6 +162,8 @@ pub struct Watcher {
     /// Which names in which watched directory concern which of the paths.
     names: HashMap<i32, Vec<(OsString, usize)>>,
     appearances: u64,
+    /// Something may have appeared that the kernel could not tell of.
+    is_unsettled: bool,
     /// Since when appearances are counted, and how many there were.
     burst: (Instant, usize),
 }
@@ -211,7 +176,7 @@ impl Watcher {
             "watch protected paths (inotify_init1; the system lets each user have fs.inotify.max_user_instances)";
         let events = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).step(step)?;
         let (writable, paths, names) = (writable.map(Into::into).collect(), Vec::new(), HashMap::new());
-        Ok(Self { events, writable, paths, names, appearances: 0, burst: (Instant::now(), 0) })
+        Ok(Self { events, writable, paths, names, appearances: 0, is_unsettled: false, burst: (Instant::now(), 0) })
     }
 
     /// Protects these paths, too, as far as they lie in one of the read-write directories. What is there now is noted.
@@ -274,8 +239,21 @@ impl Watcher {
         self.writable
     }
 
+    /// No command runs any more: moves away what was not noted, if [`Self::settle`] could not.
+    pub fn sweep(&mut self) -> Result<(), Fault> {
+        if !self.is_unsettled {
+            return Ok(());
+        }
+        for index in 0..self.paths.len() {
+            self.settle_one(index)?;
+        }
+        self.is_unsettled = false;
+        Ok(())
+    }
+
     /// No command runs: notes again what is where something has changed.
     pub fn note_all(&mut self) -> Result<(), Fault> {
+        self.sweep()?;
         while let Some(touched) = self.told()? {
             for index in touched {
                 self.paths[index].is_stale = true;
@@ -292,6 +270,7 @@ impl Watcher {
     /// Commands run: moves away what was not noted. Why all of them have to be ended, if they have.
     pub fn settle(&mut self) -> Option<Denied> {
         let settled = self.settle_touched();
+        self.is_unsettled |= settled.is_err();
         let unwatched = |fault: Fault| Denied::Unwatched(fault.to_string().into());
         settled.map_err(unwatched).map_or_else(Some, |is_attack| is_attack.then_some(Denied::Repeated))
     }
@@ -370,7 +349,7 @@ impl Watcher {
             if there.kind == FileType::Directory && path.guarded.path().ends_with("hooks") {
                 // Before the look: what comes later is told.
                 names.extend(watch(&self.events, &there.fd)?.map(|watch| (watch, OsString::new())));
-                if spot.has_only_samples() {
+                if has_only_samples(&spot.dir, &spot.name) {
                     continue;
                 }
             }

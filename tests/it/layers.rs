@@ -28,7 +28,7 @@ const LAYERS: [&[&str]; 22] = [
     &["documents", "edit", "fs", "exec", "record", "schema", "telemetry"],
     &["policy", "sandbox", "pattern", "text", "protocol", "outbound", "egress"],
     &["journal"],
-    &["budget", "hide", "removal", "sinks"],
+    &["aside", "budget", "hide", "removal", "sinks"],
     &["cancel", "mounts"],
     &["limits"],
 ];

@@ -4,11 +4,12 @@ use std::ffi::OsStr;
 use std::fs;
 use std::os::fd::BorrowedFd;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
-use super::super::{Changer, JournalError, Misplaced, Options, Recorder, Store};
+use super::super::{Bounds, Changer, Journal, JournalError, Misplaced, Options, Recorder, Store};
 use super::entries::{call, edit, some, tell, texts};
 use super::picture::differences;
 use super::property::World;
@@ -38,6 +39,10 @@ impl Changer for Once {
 
     fn may_bear(&self, _: BorrowedFd<'_>, _: &OsStr, _: Option<(BorrowedFd<'_>, &OsStr)>) -> Result<(), Misplaced> {
         self.answer()
+    }
+
+    fn protected_from(&self, _place: &Path) -> Vec<PathBuf> {
+        Vec::new()
     }
 }
 
@@ -118,4 +123,40 @@ fn undo_restores_no_set_id_bit() {
     let forced = Options { force: true, ..Options::default() };
     store.undo(&[number], "undo", forced).unwrap();
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777, 0o755);
+}
+
+/// Changer with one protected path.
+#[derive(Debug)]
+struct Protecting(PathBuf);
+
+impl Changer for Protecting {
+    fn may_change(&self, _: BorrowedFd<'_>, _: &OsStr) -> Result<(), Misplaced> {
+        Ok(())
+    }
+
+    fn may_bear(&self, _: BorrowedFd<'_>, _: &OsStr, _: Option<(BorrowedFd<'_>, &OsStr)>) -> Result<(), Misplaced> {
+        Ok(())
+    }
+
+    fn protected_from(&self, place: &Path) -> Vec<PathBuf> {
+        if self.0.starts_with(place) { vec![self.0.clone()] } else { Vec::new() }
+    }
+}
+
+#[test]
+fn protected_path_of_killed_call_is_set_aside() {
+    let world = World::new();
+    let root = &world.roots[0];
+    let mut store = world.store();
+    store.changer = Some(Arc::new(Protecting(root.join("new/keys"))));
+    let mut recorder = store.begin("call").unwrap();
+    tell(&world, &mut recorder, "new", Recorder::gains);
+    fs::create_dir(root.join("new")).unwrap();
+    tell(&world, &mut recorder, "new/keys", Recorder::gains);
+    fs::write(root.join("new/keys"), "evil").unwrap();
+    drop(recorder);
+    let journal = Journal::new(store, Bounds { bytes: u64::MAX, age: Duration::MAX });
+    journal.mend_entries().unwrap();
+    assert_eq!(fs::read_to_string(root.join("new/keys.set-aside")).unwrap(), "evil");
+    assert!(!root.join("new/keys").exists());
 }
