@@ -63,6 +63,14 @@ pub fn with_tracing<T>(look: impl FnOnce() -> T) -> T {
     seen
 }
 
+/// Looks at a caller, with the power of [`with_tracing`] if it lets nobody look.
+pub fn look_at<T>(look: impl Fn() -> Result<T, Errno>) -> Result<T, Errno> {
+    match look() {
+        Err(Errno::PERM | Errno::ACCESS) => with_tracing(look),
+        seen => seen,
+    }
+}
+
 /// Drops every power of root.
 pub fn drop_all() -> io::Result<()> {
     let none = CapabilitySet::empty();

@@ -16,6 +16,7 @@ use rustix::io::Errno;
 use super::call::Named;
 use crate::limits::{MAX_LINKS_FOLLOWED, MAX_PATH_BYTES};
 use crate::sandbox::caller_memory::CallerMemory;
+use crate::sandbox::capabilities::look_at;
 
 /// `PROC_SUPER_MAGIC` of linux/magic.h.
 const PROCFS: u64 = 0x9fa0;
@@ -42,7 +43,7 @@ pub(in crate::sandbox) enum Found {
 
 impl Asker {
     pub(super) fn text(self, address: u64) -> Result<Vec<u8>, Errno> {
-        CallerMemory::of(self.0).text(address, MAX_PATH_BYTES)?.ok_or(Errno::NAMETOOLONG)
+        look_at(|| CallerMemory::of(self.0).text(address, MAX_PATH_BYTES))?.ok_or(Errno::NAMETOOLONG)
     }
 
     /// Reads a path. With `may_be_empty` an empty one means the descriptor itself.
@@ -68,7 +69,7 @@ impl Asker {
             _ => return Err(Errno::BADF),
         };
         let missing = |errno| if errno == Errno::NOENT { Errno::BADF } else { errno };
-        openat(CWD, link, HANDLE, Mode::empty()).map_err(missing)
+        look_at(|| openat(CWD, link.as_str(), HANDLE, Mode::empty())).map_err(missing)
     }
 
     /// A line of its status (proc(5)).

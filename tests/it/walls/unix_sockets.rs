@@ -9,7 +9,7 @@ use pretty_assertions::assert_eq;
 use replay::internals::sandbox::Tier;
 use serde_json::json;
 
-use super::{Setting, Walls, everywhere};
+use super::{Setting, Walls, everywhere, installed};
 
 const DEADLINE: Duration = Duration::from_secs(20);
 /// Connects to the socket that it is given, and prints the error, or what it reads there.
@@ -145,6 +145,22 @@ fn socket_for_datagrams_is_refused() {
         {
             let ran = walls.sh(&format!("python3 -c 'import socket; {call}'"));
             assert!(ran.stderr.contains("PermissionError"), "{}", ran.text);
+        }
+    });
+}
+
+/// The agent lets nobody look at it (`PR_SET_DUMPABLE`).
+#[test]
+fn ssh_agent_of_command_serves_command() {
+    if !installed("ssh-agent") {
+        return;
+    }
+    namespaces(|setting| {
+        for flags in [&[][..], &["--undo", "off"], &["--hide", "x"]] {
+            let mut walls = start(setting, flags);
+            let ran =
+                walls.sh("eval $(ssh-agent -a s) >/dev/null; SSH_AUTH_SOCK=s ssh-add -l; ssh-agent -k >/dev/null");
+            assert_eq!(ran.stdout, "The agent has no identities.\n", "{flags:?}: {}", ran.text);
         }
     });
 }
