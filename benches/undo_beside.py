@@ -24,6 +24,7 @@ from pathlib import Path
 from stdio_client import Client
 
 ROUNDS_PER_WORLD = 8
+BY_POLICY = "is protected, and no undo by an agent changes that"
 TREES = ["repo", "linked"]
 OPTIONS = ["repo/.git", "repo/.git/refs", "repo/.git/index", "repo/.git/HEAD", "repo/.git/objects", "repo/.git/logs", "repo", "linked",
            "repo/f0", "repo/f1", "data", "data/a.db", "data/a.db-wal", "data/b.db", "node_modules", "package-lock.json", "src"]
@@ -279,6 +280,10 @@ class World:
         self.check()
         options = self.options()
         number, text = self.undo(options)
+        # An agent puts back no directory of a worktree, as it writes no `commondir`.
+        if number is None and BY_POLICY in text:
+            totals["refused"] += 1
+            return
         if self.alone and number is None and "nothing left to undo" not in text:
             raise Fault(f"refused: {text[:600]}")
         if number is None and "not all is as the calls left it" in text and self.rnd.random() < 0.7:
@@ -294,6 +299,9 @@ class World:
         self.check()
         if self.rnd.random() < 0.3:
             again, text = self.undo({"calls": [number]})
+            if again is None and BY_POLICY in text:
+                totals["refused"] += 1
+                return
             if again is None:
                 raise Fault(f"the undo cannot be undone: {text[:600]}")
             totals["redone"] += 1

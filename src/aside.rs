@@ -1,4 +1,4 @@
-//! What appears at a protected path is moved aside, under a name that nobody obeys.
+//! Moves files that appear at protected paths aside, to names that no program obeys.
 #![expect(clippy::disallowed_methods, reason = "starts at the handle of a directory")]
 
 use std::ffi::{OsStr, OsString};

@@ -35,7 +35,7 @@ pub(super) const MEANWHILE: &str = "/mnt";
 /// The only file and the only directory there, while they are needed.
 const EMPTY_MEANWHILE: [&str; 2] = ["/mnt/empty", "/mnt/nothing"];
 
-/// What the plan hides by patterns.
+/// Returns the patterns of the plan, with what a survey found; `None` if it has none.
 pub fn by_patterns(plan: &Plan, globs_of: GlobsOf) -> Result<Option<Arc<Hide>>, Fault> {
     let Some(planned) = &plan.hide else { return Ok(None) };
     if plan.tier != Tier::Namespaces {

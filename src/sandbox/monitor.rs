@@ -163,7 +163,7 @@ pub struct InView<'a> {
     hide: Option<Arc<Hide>>,
     places: Places,
     line: Option<Rc<SupervisorLine>>,
-    /// What it may connect to, if it may make unix sockets.
+    /// Sockets that it may connect to, if it may make unix sockets.
     socket_files: Option<Arc<SocketFiles>>,
 }
 

@@ -86,6 +86,11 @@ impl Walls {
         rules.extend(store.map(|store| (store, Right::Write)));
         let rules_of_supervisor = if entered.is_some() { rules } else { Vec::new() };
         let unix = (scopes || !host) && !is_dry_run && can_fetch();
+        if !plan.sockets.is_empty() && !unix && !is_dry_run {
+            let cause = "commands have no unix sockets here, since pidfd_getfd(2) is refused (docker: --cap-add SYS_PTRACE) or, with \
+                         --network host, since Landlock is older than ABI 6";
+            return Err(Fault::because("--allow-socket or --ssh-sign", cause));
+        }
         let opened = plan.hide.is_some();
         let rules = Rules { sockets: Sockets::Inet, unix, supervised: false, intercepted: false, journaled, opened };
         // On a network of its own none leads elsewhere, whoever makes it.

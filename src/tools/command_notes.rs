@@ -55,7 +55,7 @@ pub fn hidden_note(place: &Path) -> String {
     format!("hidden by the operator: `{}` (--hide); other ways do not lead there", show_path(place))
 }
 
-/// What is said of a refused connection to a unix socket.
+/// Tells of a refused connection to a unix socket.
 pub fn socket_note(place: &Path) -> String {
     format!(
         "not connected to the unix socket `{}`: no command of this server listens there; if a program outside does, the operator can \

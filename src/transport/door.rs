@@ -273,8 +273,8 @@ impl Door {
         }
     }
 
-    /// Serves a line, or hands it on. Calls `admitted` once the line is admitted: until then no other line may be, since the order of
-    /// admission is the order of arrival.
+    /// Serves a line, or hands it on. Calls `admitted` once the line is admitted. No other line may be admitted before that: lines are
+    /// admitted in the order of their arrival.
     fn accept(self: &Arc<Self>, line: Vec<u8>, share: Share, out: &mut Vec<u8>, admitted: impl FnOnce()) {
         let incoming = parse(&line);
         let admission =

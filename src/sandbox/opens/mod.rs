@@ -43,7 +43,7 @@ pub use call::decode;
 use call::{Call, Named, are_known};
 pub use places::{Places, lock_file};
 use removal::Removals;
-use waiting::{Done, Waiting};
+use waiting::{Completed, Waiting};
 use walk::{Asker, Found, link, place};
 
 /// The device that means the terminal of whoever opens it (tty(4)).
@@ -229,7 +229,7 @@ impl Opens {
         }
         let reopen = move || {
             let opened = openat(CWD, link(&object), wanted, Mode::empty())?;
-            Ok(Done::Descriptor(opened, flags & O_CLOEXEC != 0))
+            Ok(Completed::Descriptor(opened, flags & O_CLOEXEC != 0))
         };
         self.waiting.begin(listener, asked, reopen)?;
         Ok(Given::Later)

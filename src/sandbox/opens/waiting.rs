@@ -1,5 +1,4 @@
-//! Calls that wait for somebody else: an open of a FIFO for its other end, of a file for the end of a lease, a connection for its peer.
-//! Each has a thread.
+//! Calls that wait for somebody else: opens of FIFOs and of leased files, and connections. Each has a thread.
 
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::sync::Arc;
@@ -22,7 +21,7 @@ pub(in crate::sandbox) struct Waiting(Vec<Waiter>);
 
 /// Result of a call that has waited.
 #[derive(Debug)]
-pub(in crate::sandbox) enum Done {
+pub(in crate::sandbox) enum Completed {
     Value(i64),
     /// A descriptor for the caller, and whether it is closed when a program is executed.
     Descriptor(OwnedFd, bool),
@@ -46,7 +45,7 @@ impl Waiting {
         &mut self,
         listener: &Arc<OwnedFd>,
         asked: &Notification,
-        mut work: impl FnMut() -> Result<Done, Errno> + Send + 'static,
+        mut work: impl FnMut() -> Result<Completed, Errno> + Send + 'static,
     ) -> Result<(), Errno> {
         self.0.retain(|waiter| !waiter.thread.is_finished());
         if self.0.len() >= MAX_WAITING_OPENS {
@@ -65,8 +64,8 @@ impl Waiting {
             };
             // A descriptor that nobody waits for any more is closed.
             let answered = match done {
-                Ok(Done::Value(value)) => respond(&listener, id, Ok(value)),
-                Ok(Done::Descriptor(given, close)) => answer_with(&listener, id, given.as_fd(), close).map(drop),
+                Ok(Completed::Value(value)) => respond(&listener, id, Ok(value)),
+                Ok(Completed::Descriptor(given, close)) => answer_with(&listener, id, given.as_fd(), close).map(drop),
                 Err(errno) => Err(errno.into()),
             };
             if let Err(error) = answered {

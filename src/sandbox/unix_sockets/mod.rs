@@ -1,14 +1,15 @@
-//! Connections of commands to unix(7) sockets. Commands connect to sockets that commands of this server listen with and to those that
-//! the operator allows (`--allow-socket`), and to no other: a program outside acts for whoever connects to it.
+//! Connections of commands to unix(7) sockets.
 //!
-//! The kernel asks about connect(2). It reads the address again when a call goes on, so the supervisor connects itself, on a descriptor
-//! of the same socket (`pidfd_getfd(2)`) and with its own copy of the address. It opens the file first, looks the file up in a table
+//! A program outside acts for whoever connects to it. So commands connect to two kinds of sockets: those that commands of this server
+//! listen with, and those that the operator allows (`--allow-socket`).
+//!
+//! The kernel asks about connect(2). It would read the address again if the call went on. So the supervisor connects itself, with its own
+//! copy of the address, on a descriptor of the same socket (`pidfd_getfd(2)`). It opens the file first, looks the file up in a table
 //! ([`table`]) that all supervisors share, and connects to that file, whatever name it has then.
 //!
 //! A socket enters the table when a command listens with it. bind(2) and listen(2) go on as the kernel has them. In between the supervisor
-//! proves that the file at the bound name is the file of this socket: it listens with the socket, connects to the file, and accepts that
-//! connection at the socket. A file that another thread put in the place does not pass, and one that is older than the call of bind(2) is
-//! not even connected to.
+//! proves that the file at the bound name is the file of this socket. It connects to the file, and accepts that connection at the socket.
+//! A file that another thread put in the place does not pass. One that is older than the call of bind(2) is not even connected to.
 //!
 //! The filter refuses unix sockets for datagrams: they send to any name without connecting.
 #![expect(clippy::disallowed_methods, reason = "opens what the command named, in its place")]
@@ -37,7 +38,7 @@ use super::caller_memory::CallerMemory;
 use super::capabilities::with_tracing;
 use super::intercept::call::{Network, Span, decode};
 use super::intercept::{LastCaller, MAX_ADDRESS_BYTES};
-use super::opens::waiting::{Done, Waiting};
+use super::opens::waiting::{Completed, Waiting};
 use super::opens::walk::{Asker, Found, Way, link};
 use super::sys::seccomp::{Notification, let_go_on, respond, still_valid};
 use super::sys::sockets::address;
@@ -57,8 +58,8 @@ const UNIX_ADDRESS_BYTES: usize = 110;
 pub struct UnixSockets {
     files: Arc<SocketFiles>,
     /// By the inode number of the socket.
-    bound: HashMap<u64, Bound>,
-    listening: HashMap<u64, Listening>,
+    bound: HashMap<u64, BoundSocket>,
+    listening: HashMap<u64, ListeningSocket>,
     last_caller: LastCaller,
     waiting: Waiting,
     /// Files of refused connections that nobody has been told of.
@@ -67,7 +68,7 @@ pub struct UnixSockets {
 
 /// Where bind(2) makes the file of a socket.
 #[derive(Debug)]
-struct Bound {
+struct BoundSocket {
     dir: OwnedFd,
     name: OsString,
     /// Time of the call, on the clock of inodes.
@@ -75,14 +76,14 @@ struct Bound {
 }
 
 #[derive(Debug)]
-struct Listening {
+struct ListeningSocket {
     slot: Slot,
     /// Keeps the inode number taken.
     file: OwnedFd,
 }
 
 /// A call that was read.
-struct Asking {
+struct SocketCall {
     socket: OwnedFd,
     family: AddressFamily,
     /// As it stands in memory.
@@ -127,8 +128,8 @@ impl UnixSockets {
         if matches!(asking, Err(Errno::PERM | Errno::ACCESS)) {
             asking = with_tracing(|| self.look_at(asked, call, socket));
         }
-        let is_unix = |asking: &Asking| asking.family == AddressFamily::UNIX;
-        let is_other = |asking: &Asking| ![AddressFamily::INET, AddressFamily::INET6].contains(&asking.family);
+        let is_unix = |asking: &SocketCall| asking.family == AddressFamily::UNIX;
+        let is_other = |asking: &SocketCall| ![AddressFamily::INET, AddressFamily::INET6].contains(&asking.family);
         if is_intercepted && !asking.as_ref().is_ok_and(is_other) {
             return None;
         }
@@ -140,8 +141,8 @@ impl UnixSockets {
             Ok(_) if !still_valid(listener, asked.id) => Err(Errno::SRCH),
             Ok(asking) if is_connect => self.connect(listener, asked, asking),
             Ok(asking) if !is_unix(&asking) => Ok(Answer::GoOn),
-            Ok(Asking { socket, way: Some(way), .. }) => self.bind(Asker(asked.pid), &socket, way),
-            Ok(Asking { socket, .. }) if matches!(call, Network::Listen { .. }) => self.listen(&socket),
+            Ok(SocketCall { socket, way: Some(way), .. }) => self.bind(Asker(asked.pid), &socket, way),
+            Ok(SocketCall { socket, .. }) if matches!(call, Network::Listen { .. }) => self.listen(&socket),
             Ok(_) => Ok(Answer::GoOn),
         };
         Some(match answer {
@@ -168,20 +169,20 @@ impl UnixSockets {
     }
 
     /// Reads all that a call means. It is the caller's only if the caller still waits afterwards.
-    fn look_at(&mut self, asked: &Notification, call: Network, socket: i32) -> Result<Asking, Errno> {
+    fn look_at(&mut self, asked: &Notification, call: Network, socket: i32) -> Result<SocketCall, Errno> {
         let socket = self.last_caller.fetch(asked.pid, socket)?;
         let family = socket_domain(&socket)?;
         let (Network::Connect { to, .. } | Network::Bind { to, .. }) = call else {
-            return Ok(Asking { socket, family, address: Vec::new(), way: None });
+            return Ok(SocketCall { socket, family, address: Vec::new(), way: None });
         };
         let address = read(asked, to)?;
         let path = if family == AddressFamily::UNIX { path(&address)? } else { None };
         let way = path.map(|path| Asker(asked.pid).way_of(path)).transpose()?;
-        Ok(Asking { socket, family, address, way })
+        Ok(SocketCall { socket, family, address, way })
     }
 
-    fn connect(&mut self, listener: &Arc<OwnedFd>, asked: &Notification, asking: Asking) -> Result<Answer, Errno> {
-        let Asking { socket, address: bytes, way, .. } = asking;
+    fn connect(&mut self, listener: &Arc<OwnedFd>, asked: &Notification, asking: SocketCall) -> Result<Answer, Errno> {
+        let SocketCall { socket, address: bytes, way, .. } = asking;
         let Some(way) = way else {
             return self.connect_to(listener, asked, socket, address(&bytes).ok_or(Errno::INVAL)?, None);
         };
@@ -222,7 +223,7 @@ impl UnixSockets {
             Err(Errno::INPROGRESS | Errno::ALREADY | Errno::AGAIN) => {
                 let work = move || {
                     let _open = &file;
-                    connect(&socket, &to).map(|()| Done::Value(0))
+                    connect(&socket, &to).map(|()| Completed::Value(0))
                 };
                 self.waiting.begin(listener, asked, work)?;
                 Ok(Answer::Later)
@@ -240,14 +241,14 @@ impl UnixSockets {
         }
         let now = clock_gettime(ClockId::RealtimeCoarse);
         let asked_ns = nanoseconds(now.tv_sec, now.tv_nsec.cast_unsigned());
-        self.bound.insert(fstat(socket)?.st_ino, Bound { dir, name, asked_ns });
+        self.bound.insert(fstat(socket)?.st_ino, BoundSocket { dir, name, asked_ns });
         Ok(Answer::GoOn)
     }
 
     /// Adds the file of a socket to the table.
     fn listen(&mut self, socket: &OwnedFd) -> Result<Answer, Errno> {
         let number = fstat(socket)?.st_ino;
-        let Some(Bound { dir, name, asked_ns }) = self.bound.remove(&number) else { return Ok(Answer::GoOn) };
+        let Some(BoundSocket { dir, name, asked_ns }) = self.bound.remove(&number) else { return Ok(Answer::GoOn) };
         let Ok(file) = openat(&dir, &name, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty()) else {
             return Ok(Answer::GoOn);
         };
@@ -262,14 +263,14 @@ impl UnixSockets {
             return Err(Errno::NOBUFS);
         }
         let slot = self.files.add(id)?;
-        self.listening.insert(number, Listening { slot, file });
+        self.listening.insert(number, ListeningSocket { slot, file });
         Ok(Answer::GoOn)
     }
 
     /// Removes files without a name, which nobody finds any more.
     fn forget_deleted(&mut self) {
         let is_deleted =
-            |_: &u64, listening: &mut Listening| fstat(&listening.file).is_ok_and(|stat| stat.st_nlink == 0);
+            |_: &u64, listening: &mut ListeningSocket| fstat(&listening.file).is_ok_and(|stat| stat.st_nlink == 0);
         for (_, deleted) in self.listening.extract_if(is_deleted) {
             self.files.remove(deleted.slot);
         }
