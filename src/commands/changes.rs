@@ -45,6 +45,9 @@ pub fn run(of: &ChangesOf, action: Option<&ChangesAction>) -> Result<ExitCode> {
 fn chosen(dir: &Path, asked: Option<&Path>) -> Result<FoundStore> {
     let state = state_directory();
     let (mut found, left_out) = stores_of(dir, state.as_deref());
+    if asked.is_none() && found.iter().any(|store| !store.is_empty()) {
+        found.retain(|store| !store.is_empty());
+    }
     if let Some(asked) = asked {
         if let Some(at) = found.iter().position(|store| store.name() == asked) {
             return Ok(found.swap_remove(at));

@@ -101,6 +101,9 @@ pub fn run(options: &Options, asked: &WhyArgs) -> Result<ExitCode> {
         Access::Connect if is_socket(&absolute(Path::new(&asked.what))) => {
             socket(&config, &absolute(Path::new(&asked.what)))
         }
+        Access::Connect if is_path(&asked.what) => {
+            Answer::denied("no unix socket is there; hosts are given as HOST:PORT or a URL")
+        }
         Access::Connect => connect(&config, services, &asked.what)?,
         Access::Run => program(&config, services, &asked.what, signals.as_fd())?,
     };
@@ -115,6 +118,12 @@ pub fn run(options: &Options, asked: &WhyArgs) -> Result<ExitCode> {
 /// As the operator's shell means it.
 fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// Returns true for what names neither a host nor a URL.
+fn is_path(what: &OsStr) -> bool {
+    let what = what.as_bytes();
+    memchr::memchr(b'/', what).is_some() && memchr::memmem::find(what, b"://").is_none()
 }
 
 fn is_socket(path: &Path) -> bool {

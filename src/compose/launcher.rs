@@ -5,7 +5,7 @@ use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 
 use super::{linked_git, undo};
 use crate::budget::{Account, Room};
@@ -409,7 +409,8 @@ pub fn plan(
 #[expect(clippy::disallowed_methods, reason = "the operator's paths")]
 fn sockets(config: &Config) -> Result<Vec<Place>> {
     let place = |path: &PathBuf| {
-        let path = std::fs::canonicalize(path)?;
+        let path = std::fs::canonicalize(path)
+            .map_err(|error| anyhow!("{error}; start the program that listens there first"))?;
         let stat = std::fs::metadata(&path)?;
         anyhow::ensure!(
             stat.file_type().is_socket(),

@@ -51,6 +51,13 @@ pub struct FoundStore {
     pub tenant: String,
 }
 
+impl FoundStore {
+    /// Returns true if it keeps no call.
+    pub fn is_empty(&self) -> bool {
+        entries(&self.path.join("log")).is_ok_and(|logs| logs.is_empty())
+    }
+}
+
 /// Extension of notes in the operator's state directory: `NAME.at` says where the store NAME is, and which directory it is.
 const NOTE: &str = "at";
 

@@ -1,6 +1,6 @@
 //! What stands against undoing: whatever somebody else did since to what the entry left.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::bytes::Bytes;
 use super::entry::{Entry, Name, Place};
@@ -35,6 +35,31 @@ pub(super) struct Check<'a> {
     /// By name, the first entry to be undone that changed it: what others did before that stays.
     pub(super) firsts: &'a HashMap<(Id, Bytes), (u64, i64)>,
     pub(super) units: &'a Units,
+    /// The entries that are undone together; empty if there is one.
+    pub(super) parts: &'a [Part],
+}
+
+/// One of several entries that are undone together.
+#[derive(Debug)]
+pub(super) struct Part {
+    spans: Vec<(i64, i64)>,
+    /// Names that it changed.
+    names: HashSet<(Id, Bytes)>,
+    /// Directories in which it changed names.
+    dirs: HashSet<Place>,
+}
+
+impl Part {
+    pub(super) fn of(entry: &Entry, root_ids: &[Id]) -> Self {
+        let changed = entry.all_names().filter(|(.., noted)| entry.is_changed(noted));
+        let names: HashSet<(Id, Bytes)> = changed.map(|(dir, name, _)| (dir, name.clone())).collect();
+        let [before, after] =
+            [entry.places(root_ids, |noted| noted.before), entry.places(root_ids, |noted| noted.after)];
+        let places = [before, after].into_iter().flatten();
+        let changed: HashSet<Id> = names.iter().map(|(dir, _)| *dir).collect();
+        let dirs = places.filter(|(id, _)| changed.contains(id)).map(|(_, place)| place).collect();
+        Self { spans: entry.spans.clone(), names, dirs }
+    }
 }
 
 impl Check<'_> {
@@ -55,12 +80,14 @@ impl Check<'_> {
         }
         let back: BTreeSet<Id> =
             self.selected.iter().filter_map(|(dir, name)| self.entry.names[dir][name].before).collect();
+        let mut spans: HashMap<&(Id, Bytes), Vec<(i64, i64)>> = HashMap::new();
         for (place, stat, below) in &self.survey.inner {
+            let spans = spans.entry(below).or_insert_with(|| self.spans_below(below, &places));
             let leads = &self.entry.names[&below.0][&below.1];
             let goes = self.selected.contains(below) && leads.before != leads.after;
             let why = "it was put there or changed since";
             if (goes || back.contains(&stat.id))
-                && !self.is_own(stat)
+                && !self.is_own(stat, spans)
                 && !obstacles.add(self.units, below, place.clone(), why)
             {
                 found.insert(Conflict { place: place.clone(), why: why.into() });
@@ -70,8 +97,25 @@ impl Check<'_> {
         found.into_iter().collect()
     }
 
-    /// Whether what lies in a directory that the entry made is as the entry left it.
-    fn is_own(&self, stat: &Stat) -> bool {
+    /// Returns when the entries were at work that may have changed what is below a name. One that ran beside another one changed something
+    /// there by a noted name, or nothing.
+    fn spans_below(&self, below: &(Id, Bytes), places: &Places<'_>) -> Vec<(i64, i64)> {
+        let Some(place) = places.of(below.0).map(|dir| dir.join(&below.1)).filter(|_| !self.parts.is_empty()) else {
+            return self.entry.spans.clone();
+        };
+        let is_below = |part: &&Part| part.dirs.iter().any(|dir| dir.is_at_or_below(&place));
+        let overlap = |one: &(i64, i64), other: &(i64, i64)| one.0 < other.1 && other.0 < one.1;
+        let is_beside = |part: &Part| {
+            let others = self.parts.iter().filter(|other| !std::ptr::eq(*other, part)).flat_map(|other| &other.spans);
+            others.into_iter().any(|other| part.spans.iter().any(|own| overlap(own, other)))
+        };
+        let parts = self.parts.iter();
+        let parts = parts.filter(|part| !is_beside(part) || part.names.contains(below) || is_below(part));
+        parts.flat_map(|part| part.spans.iter().copied()).collect()
+    }
+
+    /// Whether an object in a directory that the entry made, in one of these spans, is as the entry left it.
+    fn is_own(&self, stat: &Stat, spans: &[(i64, i64)]) -> bool {
         if let Some(old) = self.entry.olds.get(&stat.id)
             && let Some(after) = old.after
         {
@@ -80,7 +124,7 @@ impl Check<'_> {
             return self.entry.inside.contains_key(&stat.id) && is_as_left;
         }
         let time = if stat.is_dir() { stat.id.born() } else { self.same.changed(stat) };
-        self.entry.spans.iter().any(|(start, end)| (*start..=*end).contains(&time))
+        spans.iter().any(|(start, end)| (*start..=*end).contains(&time))
     }
 
     /// Whether a directory neither is there nor comes back.

@@ -381,6 +381,10 @@ impl Entry {
                         self.between.extend(noted.before.filter(|id| is_new(*id)));
                         own.insert(name, noted);
                     }
+                    // The newer one began later, and changed this name first.
+                    Some(known) if overlaps && known.after != noted.before && known.before == noted.after => {
+                        known.before = noted.before;
+                    }
                     Some(known) => {
                         if known.after != noted.before && !(overlaps && known.after == noted.after) {
                             self.between.extend(known.after.into_iter().chain(noted.before));
@@ -391,6 +395,15 @@ impl Entry {
             }
         }
         for (id, old) in newer.olds {
+            let was_first = |own: &Old| {
+                let leads = |after: After| own.stat.is_dir() || is_same(&after.stat, &own.stat);
+                overlaps && old.stat.ctime < own.stat.ctime && old.after.is_some_and(leads)
+            };
+            if let Some(own) = self.olds.get_mut(&id).filter(|own| was_first(own)) {
+                let later = std::mem::replace(own, old);
+                own.join(later);
+                continue;
+            }
             let known = self.olds.get(&id).and_then(|own| own.after).map(|after| after.stat);
             let is_seen = |left: &Stat| overlaps && old.after.is_some_and(|after| is_same(left, &after.stat));
             let is_between = |left: Stat| !left.is_dir() && !is_same(&left, &old.stat) && !is_seen(&left);

@@ -60,4 +60,21 @@ impl Recorder {
         let before = noted.and_then(|noted| self.entry.olds.get(&noted.before?));
         before.is_none_or(|before| !before.kept.is_empty())
     }
+
+    /// Returns true if the entry may have put this object under a noted name. Otherwise somebody else did meanwhile.
+    pub(super) fn may_have_put(&self, dir: Id, name: &Bytes, now: Id) -> bool {
+        let noted = self.entry.names.get(&dir).and_then(|names| names.get(name));
+        if self.has(now) || noted.is_some_and(|noted| noted.before == Some(now)) {
+            return true;
+        }
+        match self.crashed {
+            Some(crashed) => now.born() <= crashed,
+            None => {
+                !self.entry.undoes.is_empty()
+                    || self.known.get(&dir) == Some(&false)
+                    || self.made.contains(&now)
+                    || self.gaining.contains(&(dir, name.clone()))
+            }
+        }
+    }
 }

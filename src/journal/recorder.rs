@@ -75,6 +75,8 @@ pub struct Recorder {
     /// What the copies take on the disk; `None` if it has to be looked up in the end.
     pub(super) copied_bytes: Option<u64>,
     pub(super) keeping: Keeping,
+    /// If the entry is ended after a crash, the time up to which changes can be its own.
+    pub(super) crashed: Option<i64>,
     has_skipped: bool,
 }
 
@@ -126,6 +128,7 @@ impl Recorder {
             digests: Digests::new(),
             copied_bytes: Some(0),
             keeping,
+            crashed: None,
             has_skipped: false,
         }
     }

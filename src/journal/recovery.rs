@@ -10,9 +10,13 @@ use super::entry::Change;
 use super::error::JournalError;
 use super::log::Log;
 use super::memory::Memory;
+use super::object::stat_of;
 use super::store::{Logged, Store};
 use super::undo::Options;
 use crate::aside::set_aside;
+
+/// Longest time from the last note of an entry to the last change that it made, in nanoseconds. Later changes are taken for those of others.
+const SLACK_NS: i64 = 1_000_000_000;
 
 impl Store {
     /// Mends what a crash left; what another server is at is let alone. The entries that were mended.
@@ -41,6 +45,7 @@ impl Store {
             let entry = if last.has_ended() {
                 self.whole(earlier, last)
             } else {
+                let crashed = stat_of(&log).map_err(failed())?.mtime + SLACK_NS;
                 // What is behind the last whole line never happened.
                 ftruncate(&log, length).map_err(failed())?;
                 let is_undo = !last.undoes.is_empty();
@@ -48,6 +53,7 @@ impl Store {
                 recorder.earlier = earlier.map(Box::new);
                 recorder.entry.files = files.get(&number).into_iter().flatten().copied().max().unwrap_or(0);
                 recorder.copied_bytes = None;
+                recorder.crashed = Some(crashed);
                 mended.push(number);
                 self.end_as(recorder, is_undo, &|| true, |_| Vec::new())?
             };
@@ -59,9 +65,16 @@ impl Store {
         }
         // The newest first.
         for (number, title) in interrupted {
-            let options = Options { force: true, splits_units: true, ..Options::default() };
-            self.undo_locked(&lock, &[number], &title, options, false)?;
-            mended.push(number);
+            let undone = self.undo_locked(&lock, &[number], &title, Options::default(), false)?;
+            match undone.conflicts.first() {
+                None => mended.push(number),
+                // Somebody has worked on with what it left.
+                Some(conflict) => tracing::warn!(
+                    "call {number}, an undo, was interrupted and stays half done: {}: {}",
+                    self.path(&conflict.place).display(),
+                    conflict.why
+                ),
+            }
         }
         mended.sort_unstable();
         mended.dedup();

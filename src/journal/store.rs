@@ -283,7 +283,7 @@ impl Store {
             &self.roots,
             &recorder.entry,
             &|id| id,
-            Look::Changes(self.kept.as_fd(), &recorder.digests),
+            Look::Changes(self.kept.as_fd(), &recorder.digests, recorder.crashed),
             wanted,
         )?;
         let files = recorder.entry.files;
@@ -293,12 +293,18 @@ impl Store {
         };
         let kept_bytes = kept_bytes.map_err(|errno: Errno| failed(errno.into()))?;
         for event in survey.events() {
+            if let Event::Left { dir, name, after } = &event
+                && !recorder.may_have_put(*dir, name, *after)
+            {
+                continue;
+            }
             recorder.note(event);
             recorder.log.write_much().map_err(failed)?;
         }
         // Then its time is later than those of all that the entry did.
         recorder.log.write().map_err(failed)?;
         let time = recorder.log.time().map_err(|errno| failed(errno.into()))?;
+        let time = recorder.crashed.map_or(time, |crashed| time.min(crashed));
         for event in more(&recorder.entry) {
             recorder.note(event);
         }

@@ -48,8 +48,8 @@ pub(super) struct Survey {
 #[derive(Clone, Copy)]
 pub(super) enum Look<'a> {
     /// What the entry has changed; this is what the store keeps, where links to what is still there are let go of. Directories that the
-    /// entry made are looked through only if something old was put into one.
-    Changes(BorrowedFd<'a>, &'a Digests),
+    /// entry made are looked through only if something old was put into one. After a crash, later changes than this are those of others.
+    Changes(BorrowedFd<'a>, &'a Digests, Option<i64>),
     /// What is there.
     All,
 }
@@ -81,7 +81,7 @@ impl Survey {
             });
             looked.map_err(JournalError::io(format!("{}: looking through it", root.shown.display())))?;
         }
-        if let Look::Changes(store, _) = look {
+        if let Look::Changes(store, ..) = look {
             walk.kept(store).map_err(JournalError::io("looking through what was kept"))?;
         }
         Ok(walk.survey)
@@ -233,13 +233,19 @@ impl Walk<'_> {
         if let Some(known) = self.survey.objects.get(&stat.id) {
             return Ok(*known);
         }
-        if let (Look::Changes(store, _), Some(old)) = (self.look, self.entry.olds.get(&stat.id)) {
+        let late = if let Look::Changes(_, _, Some(crashed)) = self.look { Some(crashed) } else { None };
+        let late = late.filter(|crashed| !stat.is_dir() && stat.ctime > *crashed);
+        if let (Look::Changes(store, ..), Some(old)) = (self.look, self.entry.olds.get(&stat.id)) {
             if let Some(kept) = old.kept.first().filter(|kept| !kept.is_copy && !stat.is_dir()) {
                 // It is still there, so the link is not needed.
                 object::there(unlinkat(store, kept.name(), AtFlags::empty()))?;
                 stat = self.stat(dir, name)?.unwrap_or(stat);
             }
             self.compare(dir, name, &stat, old, store)?;
+        }
+        if let Some(crashed) = late {
+            // No version is like this one, so undoing it is a conflict.
+            (stat.ctime, stat.mtime) = (crashed, crashed);
         }
         self.survey.objects.insert(stat.id, stat);
         Ok(stat)
@@ -284,7 +290,7 @@ impl Walk<'_> {
 
     /// Returns true if a file of which only the length was kept has not only grown.
     fn is_overwritten(&self, dir: BorrowedFd<'_>, name: &OsStr, now: &Stat, old: &Old) -> Result<bool, Errno> {
-        let Look::Changes(_, digests) = self.look else { return Ok(false) };
+        let Look::Changes(_, digests, _) = self.look else { return Ok(false) };
         let was = digests.get(&now.id).filter(|_| old.content == Content::Grew && old.stat.ctime != now.ctime);
         let Some(was) = was else { return Ok(false) };
         match object::open_file(dir, name, OFlags::RDONLY) {

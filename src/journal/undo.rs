@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rustix::fs::{AtFlags, unlinkat};
 
 use super::bytes::Bytes;
-use super::conflict::{Check, Conflict, select};
+use super::conflict::{Check, Conflict, Part, select};
 use super::entry::{Change, Entry, Kept, Place};
 use super::error::JournalError;
 use super::keeping::Keeping;
@@ -99,6 +99,8 @@ impl Store {
             .map(|entry| if entry.number == oldest { entry } else { entry.with_ids(first) })
             .collect();
         let firsts = first_changes(&entries);
+        let several = entries.iter().filter(|_| entries.len() > 1);
+        let parts: Vec<Part> = several.map(|entry| Part::of(entry, &self.root_ids)).collect();
         let entry = entries
             .iter()
             .cloned()
@@ -127,6 +129,7 @@ impl Store {
             others: &others,
             firsts: &firsts,
             units: &units,
+            parts: &parts,
         };
         let custody = Custody::of(entries.iter().chain(later.iter().map(Arc::as_ref)), &same);
         let search = Search {
@@ -155,7 +158,10 @@ impl Store {
         if options.dry_run || !outcome.conflicts.is_empty() && !can_be_forced {
             return Ok(outcome);
         }
-        let kind = if options.paths.is_empty() && options.except.is_empty() { Kind::Undo } else { Kind::PartialUndo };
+        // The last part makes an undo of the whole.
+        let [all, _] = select(&entry, places, &units, &[], &[]);
+        let is_whole = all.iter().all(|key| selected.contains(key) || check.is_back(key.0, &key.1));
+        let kind = if is_whole { Kind::Undo } else { Kind::PartialUndo };
         let mut recorder = self.begin_as(lock, title, numbers.to_vec(), kind)?;
         // Nothing is taken away that is not kept.
         recorder.keeping = Keeping { most_bytes: u64::MAX, ..Keeping::default() };

@@ -71,12 +71,6 @@ impl Place {
         path.iter().rposition(|byte| *byte == b'/').map_or(&path[..], |at| &path[at + 1..])
     }
 
-    fn above(&self) -> Option<Self> {
-        let path = &self.path.0;
-        let end = path.iter().rposition(|byte| *byte == b'/').unwrap_or(0);
-        (!path.is_empty()).then(|| Self { root: self.root, path: Bytes(path[..end].to_vec()) })
-    }
-
     /// The path from a directory; empty if it does not lie below it.
     fn below(&self, dir: &Self) -> &[u8] {
         if self == dir || !self.is_at_or_below(dir) {
@@ -106,10 +100,7 @@ impl Units {
         for (dir, name, noted) in entry.all_names().filter(|(.., noted)| entry.is_changed(noted)) {
             let Some(place) = places.of(dir) else { continue };
             let key = (dir, name.clone());
-            let outer = std::iter::successors(Some(place.clone()), Place::above).find_map(|above| {
-                let (dir, kind) = dirs.get(&above)?;
-                Some((above, *dir, *kind))
-            });
+            let outer = outermost(&dirs, &place);
             let unit = outer.or_else(|| {
                 let base = sqlite_unit(entry, places.survey, dir, &name.0)?;
                 Some((place.join(&Bytes(base.to_vec())), dir, UnitKind::Sqlite))
@@ -173,6 +164,20 @@ impl Units {
     fn selected(&self, selected: &Selected) -> impl Iterator<Item = &Unit> {
         self.all.iter().filter(|unit| unit.keys.iter().any(|key| selected.contains(key)))
     }
+}
+
+/// Returns the unit that a directory is in: the innermost, or, if that is a database, the outermost database around it. A cluster of
+/// PostgreSQL has a `PG_VERSION` in each of its databases.
+fn outermost(dirs: &BTreeMap<Place, (Id, UnitKind)>, place: &Place) -> Option<(Place, Id, UnitKind)> {
+    let mut found: Option<(Place, Id, UnitKind)> = None;
+    for above in std::iter::successors(Some(place.clone()), Place::parent) {
+        let Some((dir, kind)) = dirs.get(&above) else { continue };
+        if found.as_ref().is_some_and(|(_, _, inner)| (*inner, *kind) != (UnitKind::Database, UnitKind::Database)) {
+            break;
+        }
+        found = Some((above, *dir, *kind));
+    }
+    found
 }
 
 /// Returns the name of the `SQLite` database that a file is a part of.
@@ -256,7 +261,10 @@ impl Search<'_> {
         for unit in self.units.selected(selected) {
             let mut obstacles = Vec::new();
             for (_, name) in unit.keys.iter().filter(|key| cut.contains(key)) {
-                obstacles.push(Obstacle { place: None, why: format!("{} is left out", name.name().display()) });
+                obstacles.push(Obstacle {
+                    place: None,
+                    why: format!("{} is left out, but all of it can be", name.name().display()),
+                });
             }
             // What a log of SQLite held may be in the database now.
             if unit.kind == UnitKind::Sqlite || !unit.keys.iter().all(is_back) {
@@ -301,7 +309,7 @@ impl Search<'_> {
     /// Returns the members that somebody else changed.
     fn changed(&self, unit: &Unit) -> Result<Vec<Place>, Errno> {
         let mut found = Vec::new();
-        let dir_place = if unit.kind == UnitKind::Sqlite { unit.place.above() } else { Some(unit.place.clone()) };
+        let dir_place = if unit.kind == UnitKind::Sqlite { unit.place.parent() } else { Some(unit.place.clone()) };
         let Some(place) = dir_place else { return Ok(found) };
         let Some(dir) = self.open(&place, unit.dir)? else { return Ok(found) };
         if unit.kind == UnitKind::Sqlite {
@@ -374,7 +382,8 @@ impl Walk<'_> {
             }
             let Some(inner) = open_dir(dir, name)? else { continue };
             let inner_names = object::names(&inner)?;
-            if UnitKind::of_dir(name.as_bytes(), inner_names.iter().map(|name| name.as_bytes())).is_some() {
+            let inner_kind = UnitKind::of_dir(name.as_bytes(), inner_names.iter().map(|name| name.as_bytes()));
+            if inner_kind.is_some_and(|inner| (unit.kind, inner) != (UnitKind::Database, UnitKind::Database)) {
                 continue;
             }
             let had = self.found.len();

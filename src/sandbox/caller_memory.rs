@@ -6,6 +6,8 @@ use nix::sys::uio::{RemoteIoVec, process_vm_readv, process_vm_writev};
 use nix::unistd::Pid;
 use rustix::io::Errno;
 
+use super::capabilities::look_at;
+
 /// Memory is readable or not by whole pages, and none are smaller.
 const PAGE_BYTES: u64 = 4096;
 /// What most paths are shorter than.
@@ -53,11 +55,12 @@ impl CallerMemory {
     fn read(self, address: u64, into: &mut [u8]) -> Result<usize, Errno> {
         let pid = Pid::from_raw(self.0.cast_signed());
         let remote = [RemoteIoVec { base: address as usize, len: into.len() }];
-        match process_vm_readv(pid, &mut [IoSliceMut::new(into)], &remote) {
+        let mut read = || match process_vm_readv(pid, &mut [IoSliceMut::new(into)], &remote) {
             Ok(0) => Err(Errno::FAULT),
             Ok(got) => Ok(got),
             Err(error) => Err(Errno::from_raw_os_error(error as i32)),
-        }
+        };
+        look_at(&mut read)
     }
 
     /// Puts bytes to where the caller wants them: all, or the error after which some may be there, as with the kernel's own
@@ -67,11 +70,13 @@ impl CallerMemory {
         let mut address = address as usize;
         while !bytes.is_empty() {
             let remote = [RemoteIoVec { base: address, len: bytes.len() }];
-            match process_vm_writev(pid, &[IoSlice::new(bytes)], &remote) {
-                Ok(0) => return Err(Errno::FAULT),
-                Ok(done) => (address, bytes) = (address.wrapping_add(done), &bytes[done..]),
-                Err(error) => return Err(Errno::from_raw_os_error(error as i32)),
-            }
+            let write = || match process_vm_writev(pid, &[IoSlice::new(bytes)], &remote) {
+                Ok(0) => Err(Errno::FAULT),
+                Ok(done) => Ok(done),
+                Err(error) => Err(Errno::from_raw_os_error(error as i32)),
+            };
+            let done = look_at(write)?;
+            (address, bytes) = (address.wrapping_add(done), &bytes[done..]);
         }
         Ok(())
     }

@@ -41,7 +41,7 @@ pub fn drop_most() -> io::Result<()> {
     Ok(())
 }
 
-/// The same for a supervisor in namespaces, which keeps one more for [`with_tracing`].
+/// The same for a supervisor in namespaces, which keeps one more for [`look_at`].
 pub fn drop_but_tracing() -> io::Result<()> {
     clear_ambient_capability_set()?;
     let sets = rustix::thread::capabilities(None)?;
@@ -52,7 +52,7 @@ pub fn drop_but_tracing() -> io::Result<()> {
 
 /// Does this with the power to look at processes of the same user namespace that let nobody look at them, such as an ssh-agent
 /// (`PR_SET_DUMPABLE`). Without that power if this thread has dropped it.
-pub fn with_tracing<T>(look: impl FnOnce() -> T) -> T {
+fn with_tracing<T>(look: impl FnOnce() -> T) -> T {
     let sets =
         rustix::thread::capabilities(None).ok().filter(|sets| sets.permitted.contains(CapabilitySet::SYS_PTRACE));
     let Some(sets) = sets else { return look() };
@@ -63,8 +63,8 @@ pub fn with_tracing<T>(look: impl FnOnce() -> T) -> T {
     seen
 }
 
-/// Looks at a caller, with the power of [`with_tracing`] if it lets nobody look.
-pub fn look_at<T>(look: impl Fn() -> Result<T, Errno>) -> Result<T, Errno> {
+/// Looks at a caller, with the power to trace if it lets nobody look.
+pub fn look_at<T>(mut look: impl FnMut() -> Result<T, Errno>) -> Result<T, Errno> {
     match look() {
         Err(Errno::PERM | Errno::ACCESS) => with_tracing(look),
         seen => seen,

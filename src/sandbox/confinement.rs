@@ -29,7 +29,7 @@ use super::route_counters::RouteCounters;
 use super::supervisor::{Supervisor, wait_for_more};
 use super::supervisor_table::{Order, SupervisorLine, SupervisorTable};
 use super::sys::{self, SingleThread};
-use super::unix_sockets::SocketFiles;
+use super::unix_sockets::SocketOwners;
 use super::walls::{Walls, writable_on_system};
 use super::wire::{Dial, Event, Guard, Hello, Intercept, MemoryHold, Request, send_event, send_up_to};
 use super::{
@@ -80,7 +80,7 @@ pub struct Confinement {
     /// File that supervisors lock while they link and rename.
     places_lock: OwnedFd,
     /// Unix sockets that commands may connect to.
-    socket_files: Option<Arc<SocketFiles>>,
+    sockets: Option<SocketOwners>,
     hello: Hello,
 }
 
@@ -149,8 +149,7 @@ impl Confinement {
         let open = |planned| Journal::open(planned, skips_of, most_bytes);
         let journal = plan.journal.as_ref().map(open).transpose()?;
         let hide = hidden_paths::by_patterns(&plan, globs_of)?;
-        let in_view = plan.tier == Tier::Namespaces;
-        let socket_files = in_view.then(|| SocketFiles::allowing(&plan.sockets)).transpose()?.map(Arc::new);
+        let sockets = SocketOwners::of(&plan)?;
         // The view has no cgroups.
         let (groups, memory) = groups(&plan, &alone);
         let (mut copying, mut not_public, mut watcher, mut kernels) = (None, None, None, None);
@@ -237,7 +236,7 @@ impl Confinement {
             journal,
             hide,
             places_lock: opens::lock_file().step("memfd_create")?,
-            socket_files,
+            sockets,
             hello,
         })
     }
@@ -358,6 +357,7 @@ impl Confinement {
         if let Some(groups) = &mut self.groups {
             groups.tidy(|supervisor| supervisors.contains(&supervisor));
         }
+        self.sockets.iter_mut().for_each(|sockets| sockets.tidy(supervisors));
         let is_lost = self.spare.take_if(|spare| !supervisors.contains(&spare.pid.as_raw())).is_some();
         self.kernel_kills = kernel_kills();
         let is_idle = supervisors.len() == usize::from(self.spare.is_some());
@@ -379,6 +379,7 @@ impl Confinement {
             return Ok(None);
         }
         let (line, launchers) = SupervisorLine::new()?;
+        self.sockets.iter_mut().for_each(SocketOwners::begin);
         let group = self.groups.as_mut().map(Groups::make).transpose()?;
         let copy = match self.start.tier {
             Tier::Namespaces => sys::fork_into_namespaces(&self.alone).step("fork into namespaces"),
@@ -396,6 +397,7 @@ impl Confinement {
             groups.used_by(pid, group);
         }
         supervisors.insert(pid.as_raw());
+        self.sockets.iter_mut().for_each(|sockets| sockets.begun(pid.as_raw()));
         self.spare = Some(Spare { pid, line: launchers });
         Ok(None)
     }
@@ -566,9 +568,9 @@ impl Confinement {
                 }
                 let (interceptor, proxy_socket) = self.intercept(channel)?;
                 let naming = (self.hide.clone(), self.spared(places)?, line);
-                let socket_files = self.socket_files.clone().filter(|_| self.allows_unix_sockets());
+                let sockets = self.sockets.as_ref().filter(|_| self.allows_unix_sockets()).map(SocketOwners::own);
                 let counters = self.counters.as_ref();
-                let monitor = InView::new(counters, refused, interceptor, journal, naming, socket_files);
+                let monitor = InView::new(counters, refused, interceptor, journal, naming, sockets);
                 Ok((KillScope::PidNamespace(first), Box::new(monitor), proxy_socket))
             }
             Tier::Landlock => {

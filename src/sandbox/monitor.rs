@@ -15,7 +15,7 @@ use super::journaling::CommandJournal;
 use super::opens::Places;
 use super::route_counters::RouteCounters;
 use super::supervisor_table::{Account, SupervisorLine};
-use super::unix_sockets::{SocketFiles, UnixSockets};
+use super::unix_sockets::{Owner, SocketFiles, UnixSockets};
 use super::wire::Changed;
 use crate::hide::Hide;
 
@@ -164,7 +164,7 @@ pub struct InView<'a> {
     places: Places,
     line: Option<Rc<SupervisorLine>>,
     /// Sockets that it may connect to, if it may make unix sockets.
-    socket_files: Option<Arc<SocketFiles>>,
+    socket_files: Option<(Arc<SocketFiles>, Owner)>,
 }
 
 impl<'a> InView<'a> {
@@ -175,7 +175,7 @@ impl<'a> InView<'a> {
         interceptor: Option<Interceptor>,
         journal: Option<CommandJournal<'a>>,
         (hide, places, line): (Option<Arc<Hide>>, Places, Option<Rc<SupervisorLine>>),
-        socket_files: Option<Arc<SocketFiles>>,
+        socket_files: Option<(Arc<SocketFiles>, Owner)>,
     ) -> Self {
         let refused = counters.and_then(|counters| Some((counters, before.or_else(|| counters.refused())?)));
         Self { refused, broker: Served::new(interceptor, journal), hide, places, line, socket_files }

@@ -147,6 +147,8 @@ struct Watched {
     watches: Vec<i32>,
     /// Whether anything of the path was there, below the read-write directory.
     is_begun: bool,
+    /// A directory may stand there, and is not protected.
+    bears_directory: bool,
     /// It has to be noted again.
     is_stale: bool,
     /// The number of the last appearance of something else.
@@ -183,6 +185,10 @@ impl Watcher {
     ///
     /// If one cannot be looked at, all are known nevertheless, and no command begins before they were noted ([`Self::note_all`]).
     pub fn guard<'a>(&mut self, paths: impl Iterator<Item = &'a Path>) -> Result<(), Fault> {
+        self.guard_all(paths, false)
+    }
+
+    fn guard_all<'a>(&mut self, paths: impl Iterator<Item = &'a Path>, bears_directory: bool) -> Result<(), Fault> {
         let first = self.paths.len();
         let mut known: HashSet<Guarded> = self.paths.iter().map(|path| path.guarded.clone()).collect();
         for path in paths {
@@ -192,6 +198,7 @@ impl Watcher {
                 noted: Vec::new(),
                 watches: Vec::new(),
                 is_begun: true,
+                bears_directory,
                 is_stale: true,
                 appeared: 0,
             }));
@@ -223,6 +230,8 @@ impl Watcher {
         // Nothing takes their places: what is not watched yet is from here on.
         let paths: Vec<PathBuf> = parts.iter().map(|part| path.join(part)).collect();
         self.guard(paths.iter().map(PathBuf::as_path)).map_err(|_| Errno::BUSY)?;
+        // A file there could lead git to another repository.
+        self.guard_all([path].into_iter(), true).map_err(|_| Errno::BUSY)?;
         for part in &parts {
             match unlinkat(&dir, part, AtFlags::empty()) {
                 Err(Errno::ISDIR | Errno::PERM) => {
@@ -289,9 +298,9 @@ impl Watcher {
 
     /// What each command has to hold: nothing where no name of the path is there.
     pub fn places(&self) -> Vec<Guarded> {
-        let begun = self.paths.iter().filter(|path| path.is_begun);
+        let begun = self.paths.iter().filter(|path| path.is_begun && !path.bears_directory);
         let mut places: Vec<Guarded> = begun.map(|path| path.guarded.clone()).collect();
-        for path in &self.paths {
+        for path in self.paths.iter().filter(|path| !path.bears_directory) {
             let elsewhere = path.noted.iter().filter(|(place, _)| place != path.guarded.path());
             for place in elsewhere.filter_map(|(place, _)| self.guarded(place)) {
                 if !places.contains(&place) {
@@ -344,6 +353,9 @@ impl Watcher {
                 continue;
             };
             if noted.is_some_and(|(_, held)| held.as_ref().is_some_and(|held| held.id == there.id)) {
+                continue;
+            }
+            if there.kind == FileType::Directory && path.bears_directory {
                 continue;
             }
             if there.kind == FileType::Directory && path.guarded.path().ends_with("hooks") {

@@ -58,8 +58,8 @@ pub fn hidden_note(place: &Path) -> String {
 /// Tells of a refused connection to a unix socket.
 pub fn socket_note(place: &Path) -> String {
     format!(
-        "not connected to the unix socket `{}`: no command of this server listens there; if a program outside does, the operator can \
-         open it with --allow-socket, and commands get what that program does for whoever connects",
+        "not connected to the unix socket `{}`: no command of this server listens there; the operator can open one of a program \
+         outside (--allow-socket, then a new start of the server)",
         show_path(place)
     )
 }

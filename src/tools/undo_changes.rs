@@ -166,7 +166,7 @@ fn refused(context: &Context<'_>, journal: &Journal, outcome: &Outcome) -> Resul
     let conflicts = conflicts(context, journal, outcome);
     Err(Error::Unsuitable {
         message: format!("nothing was undone, since not all is as the calls left it:\n{}", limited(&conflicts)),
-        hint: "leave these out (`paths`: [\"!PATH\"]), or undo the later calls first; what a person changed stays"
+        hint: "leave these out (`paths`: [\"!PATH\"]), or undo the later calls, too (`since`); what a person changed stays"
             .into(),
     })
 }

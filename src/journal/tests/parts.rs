@@ -12,7 +12,7 @@ use super::property::World;
 fn replace(world: &World, store: &Store, files: &[(&str, &str)]) -> u64 {
     let mut recorder = store.begin("replace").unwrap();
     for (path, text) in files {
-        tell(world, &mut recorder, path, Recorder::loses);
+        tell(world, &mut recorder, path, Recorder::makes_way);
         fs::remove_file(world.roots[0].join(path)).unwrap();
         fs::write(world.roots[0].join(path), text).unwrap();
     }
@@ -174,4 +174,19 @@ fn a_call_that_failed_is_no_change_since() {
     assert!(store.end_if_changed(recorder).unwrap().is_none());
     assert_eq!(undo(&store, &[1]).conflicts, []);
     assert_eq!(texts(&world, &["a"]), [some("old")]);
+}
+
+#[test]
+fn call_undone_in_parts_frees_the_call_before() {
+    let world = World::new();
+    let store = world.store();
+    assert_eq!(call(&world, &store, "call", &[("f", "1")]), 1);
+    assert_eq!(call(&world, &store, "call", &[("f", "2"), ("g", "2")]), 2);
+    for path in ["f", "g"] {
+        let part = Options { paths: &[place(path)], ..Options::default() };
+        assert_eq!(store.undo(&[2], "undo", part).unwrap().conflicts, []);
+    }
+    assert!(store.undone().unwrap().contains(&2));
+    assert_eq!(undo(&store, &[1]).conflicts, []);
+    assert_eq!(texts(&world, &["f", "g"]), [None, None]);
 }

@@ -16,6 +16,7 @@ use rustix::io::Errno;
 use super::call::Object;
 use crate::limits::MAX_PATH_BYTES;
 use crate::sandbox::caller_memory::CallerMemory;
+use crate::sandbox::capabilities::look_at;
 
 /// Enough of `/proc/PID/fdinfo/N` to hold its first two lines.
 const FDINFO_BYTES: usize = 128;
@@ -99,7 +100,8 @@ impl Caller {
 
     /// What statx(2) says of what the caller has open under this number.
     pub fn statx(&self, fd: i32, wanted: StatxFlags) -> Result<Statx, Errno> {
-        statx(self.proc()?, format!("fd/{fd}"), AtFlags::empty(), wanted)
+        let proc = self.proc()?;
+        look_at(|| statx(proc, format!("fd/{fd}"), AtFlags::empty(), wanted))
     }
 
     fn open_path(&self, dir: i32, path: &[u8], follow: bool) -> Result<OwnedFd, Errno> {
@@ -147,7 +149,8 @@ impl Caller {
     }
 
     fn open_inside(&self, name: &str, more: OFlags) -> Result<OwnedFd, Errno> {
-        openat(self.proc()?, name, OFlags::PATH | OFlags::CLOEXEC | more, Mode::empty())
+        let proc = self.proc()?;
+        look_at(|| openat(proc, name, OFlags::PATH | OFlags::CLOEXEC | more, Mode::empty()))
     }
 
     /// The files that it has open to write to them, and whether to append and nothing else.

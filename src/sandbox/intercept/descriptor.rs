@@ -2,6 +2,7 @@
 
 use std::os::fd::OwnedFd;
 
+use crate::sandbox::capabilities::look_at;
 use rustix::io::Errno;
 use rustix::net::sockopt::{socket_domain, socket_type};
 use rustix::net::{AddressFamily, SocketType};
@@ -23,7 +24,7 @@ impl LastCaller {
             return Err(Errno::BADF);
         }
         if let Some((_, thread)) = self.0.as_ref().filter(|(known, _)| *known == pid) {
-            match pidfd_getfd(thread, number, PidfdGetfdFlags::empty()) {
+            match look_at(|| pidfd_getfd(thread, number, PidfdGetfdFlags::empty())) {
                 // It has ended, and another one has its number.
                 Err(Errno::SRCH) => {}
                 fetched => return fetched,
@@ -35,11 +36,11 @@ impl LastCaller {
             // That of the process may outlive the thread, so it is not kept.
             Err(Errno::INVAL) => {
                 let process = pidfd_open(number_of(leader(pid)?)?, PidfdFlags::empty())?;
-                return pidfd_getfd(process, number, PidfdGetfdFlags::empty());
+                return look_at(|| pidfd_getfd(&process, number, PidfdGetfdFlags::empty()));
             }
             other => other?,
         };
-        let fetched = pidfd_getfd(&thread, number, PidfdGetfdFlags::empty());
+        let fetched = look_at(|| pidfd_getfd(&thread, number, PidfdGetfdFlags::empty()));
         self.0 = Some((pid, thread));
         fetched
     }

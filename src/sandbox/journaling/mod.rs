@@ -17,7 +17,6 @@ use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
 
 use super::broker::{Caller, Object, Witness};
-use super::capabilities::with_tracing;
 use super::denied::Denied;
 use super::fault::{Fault, Step};
 use super::kill_scope::each_descendant;
@@ -334,10 +333,10 @@ impl CommandJournal<'_> {
     /// Whether the call may go on; `None` if the caller is gone.
     fn note_by(&mut self, caller: &Caller, mutation: Mutation) -> Option<Result<(), Errno>> {
         let mut noted = self.try_to_note(caller, mutation);
-        // Something above it was moved, no descriptor is left, or the caller lets nobody look at it.
+        // Something above it was moved, or no descriptor is left.
         if matches!(noted, Err(Unnoted::Moved(_))) {
             self.places.forget();
-            noted = with_tracing(|| self.try_to_note(caller, mutation));
+            noted = self.try_to_note(caller, mutation);
         }
         let error = match noted {
             Ok(()) => return Some(Ok(())),

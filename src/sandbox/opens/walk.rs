@@ -43,7 +43,7 @@ pub(in crate::sandbox) enum Found {
 
 impl Asker {
     pub(super) fn text(self, address: u64) -> Result<Vec<u8>, Errno> {
-        look_at(|| CallerMemory::of(self.0).text(address, MAX_PATH_BYTES))?.ok_or(Errno::NAMETOOLONG)
+        CallerMemory::of(self.0).text(address, MAX_PATH_BYTES)?.ok_or(Errno::NAMETOOLONG)
     }
 
     /// Reads a path. With `may_be_empty` an empty one means the descriptor itself.

@@ -14,6 +14,7 @@
 //! The filter refuses unix sockets for datagrams: they send to any name without connecting.
 #![expect(clippy::disallowed_methods, reason = "opens what the command named, in its place")]
 
+mod owners;
 mod table;
 
 use std::collections::HashMap;
@@ -35,7 +36,6 @@ use rustix::net::{
 use rustix::time::{ClockId, clock_gettime};
 
 use super::caller_memory::CallerMemory;
-use super::capabilities::with_tracing;
 use super::intercept::call::{Network, Span, decode};
 use super::intercept::{LastCaller, MAX_ADDRESS_BYTES};
 use super::opens::waiting::{Completed, Waiting};
@@ -43,11 +43,12 @@ use super::opens::walk::{Asker, Found, Way, link};
 use super::sys::seccomp::{Notification, let_go_on, respond, still_valid};
 use super::sys::sockets::address;
 use crate::limits::MAX_DENIED;
-pub use table::SocketFiles;
+pub use owners::SocketOwners;
+pub use table::{Owner, SocketFiles};
 use table::{Slot, SocketFile, nanoseconds};
 
 /// Sockets that one command may listen with, and sockets that it has bound before it listens.
-const MAX_LISTENING: usize = 1024;
+const MAX_LISTENING: usize = 128;
 /// `sizeof(sa_family_t)`: a path stands behind it.
 const FAMILY_BYTES: usize = 2;
 /// `sizeof(struct sockaddr_un)`.
@@ -57,6 +58,7 @@ const UNIX_ADDRESS_BYTES: usize = 110;
 #[derive(Debug)]
 pub struct UnixSockets {
     files: Arc<SocketFiles>,
+    owner: Owner,
     /// By the inode number of the socket.
     bound: HashMap<u64, BoundSocket>,
     listening: HashMap<u64, ListeningSocket>,
@@ -101,9 +103,10 @@ enum Answer {
 }
 
 impl UnixSockets {
-    pub fn new(files: Arc<SocketFiles>) -> Self {
+    pub fn new((files, owner): (Arc<SocketFiles>, Owner)) -> Self {
         Self {
             files,
+            owner,
             bound: HashMap::new(),
             listening: HashMap::new(),
             last_caller: LastCaller::default(),
@@ -124,10 +127,7 @@ impl UnixSockets {
         else {
             return None;
         };
-        let mut asking = self.look_at(asked, call, socket);
-        if matches!(asking, Err(Errno::PERM | Errno::ACCESS)) {
-            asking = with_tracing(|| self.look_at(asked, call, socket));
-        }
+        let asking = self.read_call(asked, call, socket);
         let is_unix = |asking: &SocketCall| asking.family == AddressFamily::UNIX;
         let is_other = |asking: &SocketCall| ![AddressFamily::INET, AddressFamily::INET6].contains(&asking.family);
         if is_intercepted && !asking.as_ref().is_ok_and(is_other) {
@@ -169,7 +169,7 @@ impl UnixSockets {
     }
 
     /// Reads all that a call means. It is the caller's only if the caller still waits afterwards.
-    fn look_at(&mut self, asked: &Notification, call: Network, socket: i32) -> Result<SocketCall, Errno> {
+    fn read_call(&mut self, asked: &Notification, call: Network, socket: i32) -> Result<SocketCall, Errno> {
         let socket = self.last_caller.fetch(asked.pid, socket)?;
         let family = socket_domain(&socket)?;
         let (Network::Connect { to, .. } | Network::Bind { to, .. }) = call else {
@@ -262,8 +262,11 @@ impl UnixSockets {
         if self.listening.len() >= MAX_LISTENING {
             return Err(Errno::NOBUFS);
         }
-        let slot = self.files.add(id)?;
-        self.listening.insert(number, ListeningSocket { slot, file });
+        let slot = self.files.add(self.owner, id)?;
+        // The kernel refuses a second bind(2), or a closed socket had this number.
+        if let Some(before) = self.listening.insert(number, ListeningSocket { slot, file }) {
+            self.files.remove(before.slot);
+        }
         Ok(Answer::GoOn)
     }
 

@@ -14,8 +14,8 @@ use crate::sandbox::sys::shared_words::SharedWords;
 
 /// Listening sockets of all commands together.
 const MAX_SOCKETS: usize = 4096;
-/// State, device, inode number, time of birth.
-const WORDS: usize = 4;
+/// State, owner, device, inode number, time of birth.
+const WORDS: usize = 5;
 
 const FREE: u64 = 0;
 const IN_CHANGE: u64 = 1;
@@ -71,20 +71,20 @@ impl SocketFiles {
             let step = || format!("allow the unix socket `{}`", place.path.as_path().display());
             let file = mount::open_path(place.path.as_path())?;
             mount::same(&file, place)?;
-            files.add(SocketFile::of(&file).step_with(step)?).step_with(step)?;
+            files.add(Owner::default(), SocketFile::of(&file).step_with(step)?).step_with(step)?;
             files.allowed.push(file);
         }
         Ok(files)
     }
 
-    /// Adds a file, whose inode number must stay taken (by a descriptor) until it is removed. `ENOBUFS` if the table is full.
-    pub fn add(&self, file: SocketFile) -> Result<Slot, Errno> {
+    /// Adds a file of a supervisor. Its inode number must stay taken (by a descriptor) until it is removed. `ENOBUFS` if the table is full.
+    pub fn add(&self, owner: Owner, file: SocketFile) -> Result<Slot, Errno> {
         for (index, slot) in self.slots().enumerate() {
             let [state, words @ ..] = slot;
             if state.compare_exchange(FREE, IN_CHANGE, Ordering::Acquire, Ordering::Relaxed).is_err() {
                 continue;
             }
-            for (word, value) in words.iter().zip([file.dev, file.ino, file.born_ns]) {
+            for (word, value) in words.iter().zip([owner.0, file.dev, file.ino, file.born_ns]) {
                 word.store(value, Ordering::Relaxed);
             }
             state.store(TAKEN, Ordering::Release);
@@ -99,9 +99,18 @@ impl SocketFiles {
         }
     }
 
+    /// Removes all files of a supervisor that has ended.
+    pub fn release(&self, owner: Owner) {
+        for [state, of, ..] in self.slots() {
+            if state.load(Ordering::Acquire) != FREE && of.load(Ordering::Acquire) == owner.0 {
+                state.store(FREE, Ordering::Release);
+            }
+        }
+    }
+
     /// Returns true if commands may connect to this file.
     pub fn holds(&self, file: SocketFile) -> bool {
-        self.slots().any(|[state, dev, ino, born_ns]| {
+        self.slots().any(|[state, _, dev, ino, born_ns]| {
             let is_taken = || state.load(Ordering::Acquire) == TAKEN;
             let read = |word: &AtomicU64| word.load(Ordering::Acquire);
             is_taken() && SocketFile { dev: read(dev), ino: read(ino), born_ns: read(born_ns) } == file && is_taken()
@@ -113,6 +122,16 @@ impl SocketFiles {
     }
 }
 
+/// Supervisor, by a number that no other one gets. The default is the launcher.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Owner(u64);
+
+impl Owner {
+    pub fn next(self) -> Self {
+        Self(self.0 + 1)
+    }
+}
+
 /// Place in the table.
 #[derive(Debug)]
 pub struct Slot(usize);
@@ -121,6 +140,8 @@ pub struct Slot(usize);
 mod tests {
     use super::*;
 
+    const OWN: Owner = Owner(7);
+
     fn file(ino: u64) -> SocketFile {
         SocketFile { dev: 7, ino, born_ns: 11 }
     }
@@ -128,8 +149,8 @@ mod tests {
     #[test]
     fn table_holds_added_file_until_removed() {
         let table = SocketFiles::new().unwrap();
-        let first = table.add(file(1)).unwrap();
-        table.add(file(2)).unwrap();
+        let first = table.add(OWN, file(1)).unwrap();
+        table.add(OWN, file(2)).unwrap();
         assert!(table.holds(file(1)) && table.holds(file(2)) && !table.holds(file(3)));
         assert!(!table.holds(SocketFile { born_ns: 12, ..file(1) }));
         table.remove(first);
@@ -139,9 +160,18 @@ mod tests {
     #[test]
     fn full_table_refuses_another_file() {
         let table = SocketFiles::new().unwrap();
-        let slots: Vec<Slot> = (0..MAX_SOCKETS as u64).map(|ino| table.add(file(ino)).unwrap()).collect();
-        assert_eq!(table.add(file(0)).unwrap_err(), Errno::NOBUFS);
+        let slots: Vec<Slot> = (0..MAX_SOCKETS as u64).map(|ino| table.add(OWN, file(ino)).unwrap()).collect();
+        assert_eq!(table.add(OWN, file(0)).unwrap_err(), Errno::NOBUFS);
         slots.into_iter().for_each(|slot| table.remove(slot));
-        table.add(file(0)).unwrap();
+        table.add(OWN, file(0)).unwrap();
+    }
+
+    #[test]
+    fn files_of_ended_supervisor_are_released() {
+        let table = SocketFiles::new().unwrap();
+        table.add(OWN, file(1)).unwrap();
+        table.add(OWN.next(), file(2)).unwrap();
+        table.release(OWN);
+        assert!(!table.holds(file(1)) && table.holds(file(2)));
     }
 }

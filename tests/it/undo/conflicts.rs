@@ -15,8 +15,7 @@ fn what_a_person_has_changed_since_stays() {
     stage.done("delete_file", json!({"path": "c"}));
     stage.tree.file("work/a", "theirs").file("work/c", "theirs");
     let before = stage.picture();
-    let hint =
-        "hint: leave these out (`paths`: [\"!PATH\"]), or undo the later calls first; what a person changed stays";
+    let hint = "hint: leave these out (`paths`: [\"!PATH\"]), or undo the later calls, too (`since`); what a person changed stays";
     let refused = |what: &str| format!("nothing was undone, since not all is as the calls left it:\n{what}\n{hint}");
     assert_eq!(refusal(&stage.server.call("undo_changes", json!({"calls": [1]}))), refused("a: it was changed since"));
     assert_eq!(

@@ -195,6 +195,29 @@ fn removed_tree_takes_its_repository_along() {
     }
 }
 
+/// A file there would give the person's repository the hooks of another one.
+#[test]
+fn git_file_in_place_of_removed_repository_is_set_aside() {
+    with_repositories(&[], |walls| {
+        if walls.setting.tier == Tier::Landlock {
+            return;
+        }
+        for make in
+            ["echo x > .git", "echo x > f; mv f .git", "echo x > f; ln f .git", "mkdir .git; rmdir .git; echo x > .git"]
+        {
+            let ran = walls.sh(&format!("cd packages/lib; rm -rf .git .git.set-aside; {make}"));
+            assert!(!walls.tree.has("work/packages/lib/.git"), "{make}: {}", ran.text);
+            assert!(
+                ran.text.contains("/.git` is protected: what the command put there was moved aside"),
+                "{}",
+                ran.text
+            );
+        }
+        walls.works("mkdir packages/lib/.git");
+        walls.works("test -d packages/lib/.git && touch packages/lib/.git/x");
+    });
+}
+
 #[test]
 fn protected_path_removed_without_its_repository_stays() {
     with_repositories(&[], |walls| {
