@@ -146,7 +146,7 @@ impl Exhausted {
         if self.wanted > self.most {
             "ask for less at once, or have the operator raise --memory-mib"
         } else {
-            "repeat the call when others have ended, or ask for less at once"
+            "repeat the call when others have ended; if none run, have the operator raise --memory-mib"
         }
     }
 }

@@ -74,7 +74,8 @@ impl Journal {
     /// Mends the entries of commands whose launcher was killed.
     pub fn mend_entries(&self) -> Result<(), JournalError> {
         let mended = self.store.recover()?;
-        for number in &mended {
+        let unsettled = self.store.unsettled()?;
+        for number in mended.iter().chain(&unsettled) {
             for path in self.store.spare_protected(*number)? {
                 tracing::warn!("`{}` is protected: what a killed command put there was moved aside", path.display());
             }
@@ -84,7 +85,9 @@ impl Journal {
                 tracing::warn!("what a killed command changed of what runs outside still stands: {failed}");
             }
         }
-        self.take_back(&mended)
+        self.take_back(&mended)?;
+        self.store.note_settled();
+        Ok(())
     }
 
     /// Which contents an entry has not kept, in words.
@@ -132,6 +135,12 @@ impl Journal {
 impl Journal {
     /// Looks what an entry that has ended changed of what runs outside.
     pub fn settle(&self, number: u64, changes: &[(Place, Change)]) -> Settled {
+        let settled = self.settle_changes(number, changes);
+        self.store.note_settled();
+        settled
+    }
+
+    fn settle_changes(&self, number: u64, changes: &[(Place, Change)]) -> Settled {
         let FoundOutside { all, by } = match self.store.outside(number, changes) {
             Ok(found) => found,
             Err(error) => return Settled { failed: Some(error.to_string()), ..Settled::none() },

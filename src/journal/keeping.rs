@@ -4,6 +4,8 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
+use rustix::io::Errno;
+
 use crate::limits::JOURNAL_COPY_BYTES;
 
 /// What is not kept, where a call changed something that the operator has left out.
@@ -49,4 +51,9 @@ impl fmt::Debug for Keeping {
             .field("skips", &skips)
             .finish()
     }
+}
+
+/// There is no room, for this user or for anybody.
+pub(super) fn is_full(errno: Option<Errno>) -> bool {
+    matches!(errno, Some(Errno::NOSPC | Errno::DQUOT))
 }

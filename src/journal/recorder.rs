@@ -19,7 +19,7 @@ use super::appended::{Digests, digest};
 use super::bytes::Bytes;
 use super::entry::{Entry, Old, file_name};
 use super::error::JournalError;
-use super::keeping::{Keeping, WhenFull};
+use super::keeping::{Keeping, WhenFull, is_full};
 use super::log::{Content, Event, Log};
 use super::object::{self, Id, Stat, attributes, stat, stat_of};
 use super::root::Root;
@@ -94,11 +94,6 @@ impl Found<'_> {
             Self::Open(object, _) => object::handle(object, OsStr::new("")),
         }
     }
-}
-
-/// There is no room, for this user or for anybody.
-fn is_full(errno: Option<Errno>) -> bool {
-    matches!(errno, Some(Errno::NOSPC | Errno::DQUOT))
 }
 
 impl Recorder {

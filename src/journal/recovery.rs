@@ -3,20 +3,28 @@
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, ResolveFlags, flock, ftruncate, openat2, statat};
+use rustix::fs::{
+    FlockOperation, Mode, OFlags, ResolveFlags, Timespec, Timestamps, UTIME_NOW, flock, ftruncate, futimens, openat,
+    openat2,
+};
 use rustix::io::Errno;
 
 use super::entry::Change;
 use super::error::JournalError;
-use super::log::Log;
+use super::log::{self, Log};
 use super::memory::Memory;
-use super::object::stat_of;
+use super::object::{stat, stat_of};
 use super::store::{Logged, Store};
 use super::undo::Options;
-use crate::aside::set_aside;
+use crate::aside::{has_only_samples, set_aside};
 
 /// Longest time from the last note of an entry to the last change that it made, in nanoseconds. Later changes are taken for those of others.
 const SLACK_NS: i64 = 1_000_000_000;
+
+/// File of a store whose time is that of the last look at an entry that had ended.
+const SETTLED: &str = "settled";
+/// Entries whose ends are compared with it.
+const MAX_UNSETTLED: usize = 64;
 
 impl Store {
     /// Mends what a crash left; what another server is at is let alone. The entries that were mended.
@@ -81,25 +89,48 @@ impl Store {
         Ok(mended)
     }
 
+    /// Notes that a server has looked at the entries that have ended by now.
+    pub(super) fn note_settled(&self) {
+        let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
+        let file = openat(&self.dir, SETTLED, flags, Mode::RUSR | Mode::WUSR);
+        // Without it, some entries are looked at once more after a crash.
+        let _ = file.and_then(|file| futimens(file, &Timestamps { last_access: now, last_modification: now }));
+    }
+
+    /// Returns entries that ended after the last look of a server: those of commands that outlived it.
+    pub(super) fn unsettled(&self) -> Result<Vec<u64>, JournalError> {
+        let failed = JournalError::io(format!("{}: looking at `{SETTLED}`", self.shown.display()));
+        let Some(settled) = stat(&self.dir, SETTLED.as_ref()).map_err(failed)? else { return Ok(Vec::new()) };
+        let mut found = Vec::new();
+        for number in self.numbers()?.into_iter().rev().take(MAX_UNSETTLED) {
+            let Some(log) = self.open_log(number)? else { continue };
+            found.extend(log::end(&log).ok().flatten().filter(|end| end.time > settled.mtime).map(|_| number));
+        }
+        Ok(found)
+    }
+
     /// Moves aside what an entry made at protected paths, which the launcher does as long as it lives. Returns the paths.
     pub(super) fn spare_protected(&self, number: u64) -> Result<Vec<PathBuf>, JournalError> {
         let Some(changer) = &self.changer else { return Ok(Vec::new()) };
         let entry = self.entry_with(number, Memory::Overdrawn)?;
+        let until = entry.end.map_or(i64::MAX, |end| end.time);
         let made = |change: &Change| matches!(change, Change::Created | Change::Renamed { .. });
         let changes = self.changes(&entry).into_iter().filter(|(_, change)| made(change));
         let protected: BTreeSet<PathBuf> =
             changes.flat_map(|(place, _)| changer.protected_from(&self.path(&place))).collect();
-        Ok(protected.into_iter().filter(|path| self.set_aside_at(path).is_some()).collect())
+        Ok(protected.into_iter().filter(|path| self.set_aside_at(path, until).is_some()).collect())
     }
 
-    /// `None` if nothing is there.
-    fn set_aside_at(&self, path: &Path) -> Option<()> {
+    /// `None` if nothing that was born until then is there.
+    fn set_aside_at(&self, path: &Path, until: i64) -> Option<()> {
         let (place, name) = (self.place(path.parent()?)?, path.file_name()?);
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
         let below = Path::new(".").join(place.path.name());
         let dir = openat2(&self.roots.get(place.root)?.handle, below, flags, Mode::empty(), resolve).ok()?;
-        statat(&dir, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-        set_aside(dir, name).then_some(())
+        let found = stat(&dir, name).ok()??;
+        let is_sparable = found.id.born() <= until && !(found.is_dir() && has_only_samples(&dir, name));
+        (is_sparable && set_aside(dir, name)).then_some(())
     }
 }

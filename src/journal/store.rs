@@ -89,7 +89,7 @@ pub trait Changer: std::fmt::Debug + Send + Sync {
         thing: Option<(BorrowedFd<'_>, &OsStr)>,
     ) -> Result<(), Misplaced>;
 
-    /// Returns the protected paths at a place and below it, without those of repositories.
+    /// Returns the protected paths at a place and below it, without the configuration of repositories.
     fn protected_from(&self, place: &Path) -> Vec<PathBuf>;
 }
 

@@ -134,7 +134,7 @@ impl Changer for Rules {
 
     fn protected_from(&self, place: &Path) -> Vec<PathBuf> {
         let known = self.protected.iter().map(|known| &known.path).filter(|path| path.starts_with(place));
-        known.filter(|path| !path.iter().any(is_dot_git)).cloned().collect()
+        known.filter(|path| path.ends_with("hooks") || !path.iter().any(is_dot_git)).cloned().collect()
     }
 }
 

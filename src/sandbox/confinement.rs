@@ -349,11 +349,7 @@ impl Confinement {
             self.watch_over();
             self.supervisors.retain(supervisors);
         }
-        if let (Some(watcher), true) = (&mut self.watcher, self.supervisors.is_empty())
-            && let Err(fault) = watcher.sweep()
-        {
-            tracing::warn!("what commands put at protected paths may still be there: {fault}");
-        }
+        self.watcher.iter_mut().filter(|_| self.supervisors.is_empty()).for_each(Watcher::sweep_or_warn);
         if let Some(groups) = &mut self.groups {
             groups.tidy(|supervisor| supervisors.contains(&supervisor));
         }
@@ -402,11 +398,11 @@ impl Confinement {
         Ok(None)
     }
 
-    /// Whether datagrams of the command need a network of their own: that of commands leads somewhere.
     fn allows_unix_sockets(&self) -> bool {
         self.start.walls.as_ref().is_some_and(Walls::allow_unix_sockets)
     }
 
+    /// Whether datagrams of the command need a network of their own: that of commands leads somewhere.
     fn sets_datagrams_apart(&self, request: &Request) -> bool {
         let leads_nowhere = self.start.tier == Tier::Namespaces && self.plan.network != Network::Host;
         request.intercepts_calls() && !leads_nowhere

@@ -249,7 +249,7 @@ impl Watcher {
     }
 
     /// No command runs any more: moves away what was not noted, if [`Self::settle`] could not.
-    pub fn sweep(&mut self) -> Result<(), Fault> {
+    fn sweep(&mut self) -> Result<(), Fault> {
         if !self.is_unsettled {
             return Ok(());
         }
@@ -258,6 +258,13 @@ impl Watcher {
         }
         self.is_unsettled = false;
         Ok(())
+    }
+
+    /// As [`Self::sweep`]; a failure holds up the next command.
+    pub fn sweep_or_warn(&mut self) {
+        if let Err(fault) = self.sweep() {
+            tracing::warn!("what commands put at protected paths may still be there: {fault}");
+        }
     }
 
     /// No command runs: notes again what is where something has changed.
