@@ -100,7 +100,7 @@ impl Units {
         for (dir, name, noted) in entry.all_names().filter(|(.., noted)| entry.is_changed(noted)) {
             let Some(place) = places.of(dir) else { continue };
             let key = (dir, name.clone());
-            let outer = outermost(&dirs, &place);
+            let outer = outermost(&dirs, place);
             let unit = outer.or_else(|| {
                 let base = sqlite_unit(entry, places.survey, dir, &name.0)?;
                 Some((place.join(&Bytes(base.to_vec())), dir, UnitKind::Sqlite))
@@ -167,7 +167,7 @@ impl Units {
 }
 
 /// Returns the unit that a directory is in: the innermost, or, if that is a database, the outermost database around it. A cluster of
-/// PostgreSQL has a `PG_VERSION` in each of its databases.
+/// `PostgreSQL` has a `PG_VERSION` in each of its databases.
 fn outermost(dirs: &BTreeMap<Place, (Id, UnitKind)>, place: &Place) -> Option<(Place, Id, UnitKind)> {
     let mut found: Option<(Place, Id, UnitKind)> = None;
     for above in std::iter::successors(Some(place.clone()), Place::parent) {

@@ -43,7 +43,9 @@ pub fn find(text: &str, wanted: &str) -> Option<Range<usize>> {
     }
     let (folded, wanted) = (Folded::new(text), skeleton(wanted));
     let start = if wanted.is_empty() { None } else { memchr::memmem::find(folded.text.as_bytes(), wanted.as_bytes()) }?;
-    Some(folded.source_of(start)..folded.source_of(start + wanted.len()))
+    // A character that stands for several ones may be cut.
+    let [start, end] = [start, start + wanted.len()].map(|at| folded.source_of(at));
+    Some(text.floor_char_boundary(start)..text.ceil_char_boundary(end))
 }
 
 /// The ASCII character that a typographic one stands for.
@@ -241,6 +243,8 @@ mod tests {
         assert_eq!(found("字: \""), Some("字: “"));
         assert_eq!([found("bad"), found("\u{200B}")], [None; 2]);
         assert_eq!(find("good", "'good'"), None);
+        // A small tilde stands for a space and a mark.
+        assert_eq!(find("x\u{2DC}", "x "), Some(0..3));
     }
 
     #[test]

@@ -162,7 +162,9 @@ mod tests {
         let table = SocketFiles::new().unwrap();
         let slots: Vec<Slot> = (0..MAX_SOCKETS as u64).map(|ino| table.add(OWN, file(ino)).unwrap()).collect();
         assert_eq!(table.add(OWN, file(0)).unwrap_err(), Errno::NOBUFS);
-        slots.into_iter().for_each(|slot| table.remove(slot));
+        for slot in slots {
+            table.remove(slot);
+        }
         table.add(OWN, file(0)).unwrap();
     }
 

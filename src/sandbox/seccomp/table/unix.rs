@@ -1,6 +1,7 @@
 //! Sockets of unix(7).
 
-use super::*;
+use super::Clause::{In, NotIn};
+use super::{ALL, Answer, EACCES, Line, SEQPACKET, SOCKET_TYPE, STREAM, UNIX, line};
 
 pub(super) const NO_DATAGRAMS: Line = line(
     &[libc::SYS_socket],
