@@ -133,11 +133,12 @@ impl Supervisor<'_> {
         let left = self.end_rest(&children, &mut life.hung_up);
         // The kernel hangs up what a program leaves behind on its terminal.
         let left = if request.terminal.is_some() { left + life.hung_up } else { left };
-        let changed = self.monitor.end_entry("");
         if let Some(dry_run) = self.dry_run.take() {
             send_event(&self.server, &Event::WouldChange, Some(dry_run.report()?.as_fd())).step("tell the server")?;
         }
+        // What the launcher moves aside until it has answered belongs to the entry.
         let denied = self.monitor.close(self.line.as_deref());
+        let changed = self.monitor.end_entry("");
         // Who was ended has not left anybody behind on purpose.
         let left = if life.over.is_some() { 0 } else { left };
         // One packet holds them.
@@ -212,8 +213,8 @@ impl Supervisor<'_> {
                 }
                 Order::Tell(number) => reporter.ask(number),
                 Order::Account(number, next) => {
-                    let changed = self.monitor.end_entry(&next);
                     let mut denied = self.monitor.take_denied(self.line.as_deref());
+                    let changed = self.monitor.end_entry(&next);
                     denied.truncate(MAX_DENIED);
                     let _ = send_event(&self.server, &Event::Accounted { number, changed, denied }, None);
                     if let Some(why) = self.line.as_deref().and_then(SupervisorLine::take_order_to_end) {
