@@ -271,7 +271,7 @@ impl Launcher {
 
     /// Nobody sets aside any more what its last commands made at protected paths, so the journal does.
     fn lost(&self) -> ExecError {
-        if let Some(Err(error)) = self.journal.as_ref().map(|journal| journal.mend_entries()) {
+        if let Some(Err(error)) = self.journal.as_ref().map(|journal| journal.mend_without_launcher()) {
             tracing::warn!("what commands changed last cannot be read: {error}");
         }
         ExecError::NoLauncher

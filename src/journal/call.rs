@@ -71,11 +71,20 @@ impl Journal {
         mended.as_ref().copied().map_err(String::as_str)
     }
 
-    /// Mends the entries of commands whose launcher was killed.
-    pub fn mend_entries(&self) -> Result<(), JournalError> {
-        let mended = self.store.recover()?;
+    /// Mends what a crash left.
+    fn mend_entries(&self) -> Result<(), JournalError> {
         let unsettled = self.store.unsettled()?;
-        for number in mended.iter().chain(&unsettled) {
+        self.mend_with(&unsettled)
+    }
+
+    /// Mends what commands left whose launcher was killed. Their entries may have ended.
+    pub fn mend_without_launcher(&self) -> Result<(), JournalError> {
+        self.mend_with(&self.store.newest()?)
+    }
+
+    fn mend_with(&self, unsettled: &[u64]) -> Result<(), JournalError> {
+        let mended = self.store.recover()?;
+        for number in mended.iter().chain(unsettled) {
             for path in self.store.spare_protected(*number)? {
                 tracing::warn!("`{}` is protected: what a killed command put there was moved aside", path.display());
             }

@@ -156,7 +156,7 @@ fn protected_path_of_killed_call_is_set_aside() {
     fs::write(root.join("new/keys"), "evil").unwrap();
     drop(recorder);
     let journal = Journal::new(store, Bounds { bytes: u64::MAX, age: Duration::MAX });
-    journal.mend_entries().unwrap();
+    journal.mend().unwrap();
     assert_eq!(fs::read_to_string(root.join("new/keys.set-aside")).unwrap(), "evil");
     assert!(!root.join("new/keys").exists());
 }
