@@ -4,7 +4,7 @@ use std::os::fd::{AsFd as _, BorrowedFd};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::bounds::Bounds;
 use super::entry::{Change, Entry, Place};
@@ -29,6 +29,8 @@ const PUTS_BACK: &str = "--freeze-sinks";
 pub struct Journal {
     pub store: Store,
     bounds: Bounds,
+    /// When this server opened it, in nanoseconds. Entries before that were made under other rules.
+    begun: i64,
     /// Whether what runs outside stays as it is.
     freezes: bool,
     mended: OnceLock<Result<(), String>>,
@@ -37,7 +39,9 @@ pub struct Journal {
 
 impl Journal {
     pub fn new(store: Store, bounds: Bounds) -> Self {
-        Self { store, bounds, freezes: false, mended: OnceLock::new(), since: Mutex::new(Since::now()) }
+        let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let begun = i64::try_from(since_epoch.as_nanos()).unwrap_or(i64::MAX);
+        Self { store, bounds, begun, freezes: false, mended: OnceLock::new(), since: Mutex::new(Since::now()) }
     }
 
     /// The same, and what runs outside stays as it is.
@@ -79,7 +83,7 @@ impl Journal {
 
     /// Mends what commands left whose launcher was killed. Their entries may have ended.
     pub fn mend_without_launcher(&self) -> Result<(), JournalError> {
-        self.mend_with(&self.store.newest()?)
+        self.mend_with(&self.store.ended_since(self.begun)?)
     }
 
     fn mend_with(&self, unsettled: &[u64]) -> Result<(), JournalError> {

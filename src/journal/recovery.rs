@@ -99,19 +99,19 @@ impl Store {
         let _ = file.and_then(|file| futimens(file, &Timestamps { last_access: now, last_modification: now }));
     }
 
-    /// Returns the newest entries, the newest first.
-    pub(super) fn newest(&self) -> Result<Vec<u64>, JournalError> {
-        Ok(self.numbers()?.into_iter().rev().take(MAX_UNSETTLED).collect())
-    }
-
     /// Returns entries that ended after the last look of a server: those of commands that outlived it.
     pub(super) fn unsettled(&self) -> Result<Vec<u64>, JournalError> {
         let failed = JournalError::io(format!("{}: looking at `{SETTLED}`", self.shown.display()));
         let Some(settled) = stat(&self.dir, SETTLED.as_ref()).map_err(failed)? else { return Ok(Vec::new()) };
+        self.ended_since(settled.mtime)
+    }
+
+    /// Returns those of the newest entries that ended after this time.
+    pub(super) fn ended_since(&self, time: i64) -> Result<Vec<u64>, JournalError> {
         let mut found = Vec::new();
-        for number in self.newest()? {
+        for number in self.numbers()?.into_iter().rev().take(MAX_UNSETTLED) {
             let Some(log) = self.open_log(number)? else { continue };
-            found.extend(log::end(&log).ok().flatten().filter(|end| end.time > settled.mtime).map(|_| number));
+            found.extend(log::end(&log).ok().flatten().filter(|end| end.time > time).map(|_| number));
         }
         Ok(found)
     }
