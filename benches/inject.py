@@ -41,6 +41,8 @@ FIRST = {
     ".git/HEAD": "ref: refs/heads/main\n", ".git/config": "[core]\n", ".git/hooks/sample": "s\n", ".git/objects/keep": "",
     ".git/refs/keep": "",
 }
+# Programs of the commands, by the name that the kernel has of them.
+PROGRAMS = ["bash", "sh", "sed", "rm", "mv", "mkdir", "cat"]
 EVIL = "echo evil >.git/hooks/pre-commit; echo evil >>.git/config; mkdir -p .claude; echo evil >.claude/settings.json; cat ../out/secret; echo evil >../out/new; echo evil >>../out/secret"
 
 
@@ -150,6 +152,10 @@ class Round:
         self.dir = Path(tempfile.mkdtemp(prefix="inject"))
         self.tree, self.keep = self.dir / "work", keep
         self.faults, self.notes = [], []
+        # Every change can be undone, as far as the replies and the log of the server tell.
+        self.is_kept = True
+        # A server that is killed in an undo leaves it to the next one.
+        self.is_undoing = False
         # What may be under each name: one text, or several where a call that may have changed it was not acknowledged.
         self.allowed = {name: {text} for name, text in FIRST.items()}
 
@@ -163,7 +169,7 @@ class Round:
         return [self.program, "--mcp-server", "--allow", f"{self.tree}:rw", *self.flags]
 
     def injection(self):
-        strace = ["strace", "-f", "-qq", "-o", str(self.dir / "trace")]
+        strace = ["strace", "-f", "-qq", "-Y", "-o", str(self.dir / "trace")]
         if self.fault is None:
             return strace
         name, when, kind = self.fault
@@ -193,11 +199,14 @@ class Round:
                 self.tracer.wait()
             if server:
                 server.end()
-                self.is_kept = "cannot be undone" not in server.errors
+                self.is_kept &= "cannot be undone" not in server.errors
         self.traced = collections.Counter()
+        trace = self.dir / "trace"
+        lines = trace.read_text(errors="replace").splitlines() if trace.exists() else []
+        # The fault hit a command, and what a shell says afterwards does not tell which of its changes were made.
+        self.is_of_command = any("(INJECTED)" in line and f"<{name}>" in line for line in lines for name in PROGRAMS)
         if self.fault is None:
-            lines = (self.dir / "trace").read_text(errors="replace").splitlines()
-            self.traced.update(found.groups() for found in (re.match(r"(\d+) +(\w+)\(", line) for line in lines) if found)
+            self.traced.update(found.groups() for found in (re.match(r"(\d+)\S* +(\w+)\(", line) for line in lines) if found)
         self.look()
         verdict = "FAULT" if self.faults else "refused" if "refused" in self.notes else "whole"
         if verdict == "FAULT" and self.keep:
@@ -240,7 +249,9 @@ class Round:
             before["tree/new"] = {None}
             for name, texts in before.items():
                 self.allowed[name] |= texts
+            self.is_undoing = True
             _, done = self.server.call("undo_changes", calls=[call])
+            self.is_undoing = False
             if done:
                 self.allowed |= before
         self.change("delete_file", {"path": "dir"}, {"dir/y": None, "dir/a": None})
@@ -250,7 +261,8 @@ class Round:
     def change(self, tool, arguments, texts):
         for name, text in texts.items():
             self.allowed.setdefault(name, {None}).add(text)
-        _, done = self.server.call(tool, **arguments)
+        result, done = self.server.call(tool, **arguments)
+        self.is_kept &= "not kept for undo" not in text_of(result)
         if done:
             self.allowed |= {name: {text} for name, text in texts.items()}
         return done
@@ -259,10 +271,16 @@ class Round:
         """The number of the call, if it was carried out whole and can be undone."""
         for name, wanted in texts.items():
             self.allowed[name] = self.allowed.get(name, {None}) | wanted
+        # A shell that is killed with the server leaves what it has just made for its output.
+        before = {name: set(self.allowed[name]) for name in ["made", "tree/new"] if name in texts}
+        for name in before:
+            self.allowed[name].add("")
         result, done = self.server.call("execute_command", command=command)
+        self.allowed |= before
         text = text_of(result)
         if "TOPSECRET" in text:
             self.faults.append("a command read what is outside")
+        self.is_kept &= "not kept for undo" not in text
         data = result.get("structuredContent") or {}
         if done and "DONE" in text and data.get("exitCode") == 0:
             # What the shell says that it could not do was not done.
@@ -274,18 +292,14 @@ class Round:
 
     def look(self):
         self.protected("after the calls")
-        found = self.found()
-        for name in sorted(set(found) | set(self.allowed)):
-            allowed = self.allowed.get(name)
-            if allowed is None:
-                # sed(1) leaves its own temporary file where it is refused.
-                if not name.startswith((".claude", "sed")) and ".replay-" not in name:
-                    self.faults.append(f"{name} is there")
-            elif found.get(name) not in allowed:
-                self.faults.append(f"{name} is {found.get(name)!r}, not one of {allowed!r}")
+        if not self.is_undoing:
+            self.texts()
         server = Server(self.command(), self.env(), self.tree)
         try:
             server.greet()
+            if self.is_undoing:
+                self.texts()
+            found = self.found()
             result, done = server.call("execute_command", command=f"{EVIL}; echo DONE")
             if not done or "DONE" not in text_of(result) or "TOPSECRET" in text_of(result):
                 self.faults.append(f"the next server: {text_of(result)}")
@@ -310,6 +324,19 @@ class Round:
             self.faults.append(f"the next server: {error!r}")
         finally:
             server.end()
+
+    def texts(self):
+        if self.is_of_command:
+            return
+        found = self.found()
+        for name in sorted(set(found) | set(self.allowed)):
+            allowed = self.allowed.get(name)
+            if allowed is None:
+                # sed(1) leaves its own temporary file where it is refused.
+                if not name.startswith((".claude", "sed")) and ".replay-" not in name:
+                    self.faults.append(f"{name} is there")
+            elif found.get(name) not in allowed:
+                self.faults.append(f"{name} is {found.get(name)!r}, not one of {allowed!r}")
 
     def found(self):
         files = [path for path in self.tree.rglob("*") if path.is_symlink() or path.is_file()]

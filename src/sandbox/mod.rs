@@ -16,6 +16,7 @@ mod common_git;
 mod computing;
 mod confinement;
 mod denied;
+mod descriptors;
 mod dry_run;
 pub mod environment;
 mod etc;

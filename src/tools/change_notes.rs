@@ -146,18 +146,13 @@ pub fn changes_told(context: &Context<'_>, changed: Option<&Changed>) -> Option<
     let is_kept = entry.map_or(Ok(()), |entry| journal.keep(entry));
     let call = call.filter(|_| is_kept.is_ok());
     let lost = is_kept.err().or_else(|| fault.clone()).or_else(|| journal.not_kept(entry?));
-    let mut note = match (entry, call) {
-        (None, _) => "changed, and nothing was kept to undo it".to_owned(),
-        (Some(_), call) => {
-            let who = if context.can_undo { "undo with" } else { "the operator can undo" };
-            let undo = call.map_or_else(String::new, |call| format!(": {who} call {call}"));
-            format!("changed: {}{undo}", Names::new(context.services, journal).line(&changes))
-        }
-    };
-    if let Some(lost) = &lost {
-        note.push_str("; not kept for undo: ");
-        note.push_str(lost);
-    }
+    let changed = entry.map(|_| {
+        let who = if context.can_undo { "undo with" } else { "the operator can undo" };
+        let undo = call.map_or_else(String::new, |call| format!(": {who} call {call}"));
+        format!("changed: {}{undo}", Names::new(context.services, journal).line(&changes))
+    });
+    let not_kept = lost.as_ref().map(|lost| format!("not kept for undo: {lost}"));
+    let note = [changed, not_kept].into_iter().flatten().collect::<Vec<_>>().join("; ");
     let counts = Counts::of(&changes);
     context.changes.made(Ended { number: call, changes, lost: None, settled: settled.clone() });
     let outside = Some(Open(settled.clone())).filter(|settled| !settled.0.is_nothing());

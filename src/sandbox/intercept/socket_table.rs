@@ -22,6 +22,7 @@ use super::destinations::{Destination, Destinations};
 use super::own_ports::Holder;
 use crate::limits::{MAX_INTERCEPTED_SOCKETS, MAX_KEPT_SOCKETS};
 use crate::sandbox::caller_memory::CallerMemory;
+use crate::sandbox::descriptors::at_most;
 use crate::sandbox::kill_scope::descendants;
 
 /// Descriptors of sockets by the inode numbers of these.
@@ -77,10 +78,11 @@ impl SocketTable {
 
     /// `ENFILE` if no more can be kept.
     pub(super) fn make_room(&mut self) -> Result<(), Errno> {
-        if self.held.len() >= MAX_KEPT_SOCKETS {
+        let most = at_most(MAX_KEPT_SOCKETS, 2);
+        if self.held.len() >= most {
             self.sweep();
         }
-        if self.held.len() < MAX_KEPT_SOCKETS { Ok(()) } else { Err(Errno::NFILE) }
+        if self.held.len() < most { Ok(()) } else { Err(Errno::NFILE) }
     }
 
     pub(super) fn find(&self, holder: Holder) -> Result<Lookup, Errno> {

@@ -151,6 +151,7 @@ const MAKING: Duration = Duration::from_secs(1);
 const MAX_OPENED: usize = 10_000;
 const TOO_MANY_OPENED: &str =
     "more files were opened than are watched, and a descriptor that lies in a socket may still change them";
+const REFUSED: &str = "a change was refused, since it cannot be kept: ";
 const MOVED_AWAY: &str = "a file was moved or deleted, and a descriptor that lies in a socket may still change it";
 
 /// Why something was not noted.
@@ -261,9 +262,15 @@ impl CommandJournal<'_> {
     /// Takes down what calls have made since they asked; that of this thread is over.
     fn settle_gains(&mut self, asking: u32) {
         let Some(recorder) = &mut self.recorder else { return };
-        let (opened, is_session) = (&mut self.opened, self.is_session);
+        let (opened, is_session, fault) = (&mut self.opened, self.is_session, &mut self.fault);
         self.gaining.retain(|thread, (spot, asked)| {
-            let found = spot.look_again().map(|found| found.id);
+            let found = match spot.look_again() {
+                Ok(found) => found.map(|found| found.id),
+                Err(errno) => {
+                    fault.get_or_insert_with(|| unplaced(errno).to_string());
+                    return false;
+                }
+            };
             if found.is_none() && *thread != asking {
                 return true;
             }
@@ -344,7 +351,8 @@ impl CommandJournal<'_> {
             Err(Unnoted::Refused(errno)) => return Some(Err(errno)),
             Err(Unnoted::Moved(error) | Unnoted::Failed(error)) => error,
         };
-        self.fault.get_or_insert_with(|| error.to_string());
+        let refused = if self.journal.drops { "" } else { REFUSED };
+        self.fault.get_or_insert_with(|| format!("{refused}{error}"));
         let full = [libc::ENOSPC, libc::EDQUOT].into_iter().find(|full| error.errno() == Some(*full));
         let errno = Errno::from_raw_os_error(full.unwrap_or(libc::EIO));
         Some(if self.journal.drops { Ok(()) } else { Err(errno) })
@@ -400,9 +408,9 @@ impl CommandJournal<'_> {
             Mutation::Link { from, to } => match (named(to)?, places.of(caller, from)) {
                 (Some(to), Ok(Target::Spot(from))) => Some(Note::Links(from, to)),
                 (None, Ok(Target::Spot(_))) | (Some(_), Ok(Target::Nothing)) => return Err(OTHER_FILESYSTEM),
-                (_, Err(Unplaced::ByUs(errno))) => return Err(Unplaced::ByUs(errno)),
-                (_, Err(Unplaced::ByAnybody)) if !caller.is_there() => return Err(Unplaced::ByAnybody),
-                (to, _) => to.map(Note::Gains),
+                (to, Err(Unplaced::ByAnybody)) if caller.is_there() => to.map(Note::Gains),
+                (_, Err(unplaced)) => return Err(unplaced),
+                (to, Ok(_)) => to.map(Note::Gains),
             },
             Mutation::Bind { address, size } => match unix_path(caller, address, size)? {
                 Some(path) => places.of_name(caller, libc::AT_FDCWD, &path)?.map(Note::Gains),
@@ -508,7 +516,13 @@ fn open_of(caller: &Caller, fd: i32) -> Result<Stat, Errno> {
 }
 
 fn unplaced(errno: Errno) -> JournalError {
-    JournalError::Io { what: "finding the place of a change".into(), source: errno.into() }
+    let what = match errno {
+        Errno::PERM => {
+            "reading the memory of a program that lets nobody look at it (PR_SET_DUMPABLE; it works with --sandbox namespaces)"
+        }
+        _ => "finding the place of a change",
+    };
+    JournalError::Io { what: what.into(), source: errno.into() }
 }
 
 /// The path of an address, if it is one of unix(7) with a path.

@@ -19,6 +19,7 @@ use rustix::io::Errno;
 use crate::journal::{At, Id, Root, Stat, stat};
 use crate::limits::{JOURNALED_DIRECTORIES, MAX_LINKS_FOLLOWED};
 use crate::sandbox::broker::{Caller, Object, link};
+use crate::sandbox::descriptors::at_most;
 
 /// A name in a directory of a root, and what stands there.
 #[derive(Clone, Debug)]
@@ -74,8 +75,8 @@ impl Spot {
     }
 
     /// Returns the object that stands there now.
-    pub(super) fn look_again(&self) -> Option<Stat> {
-        stat(&self.dir.handle, &self.name).ok().flatten()
+    pub(super) fn look_again(&self) -> Result<Option<Stat>, Errno> {
+        stat(&self.dir.handle, &self.name)
     }
 }
 
@@ -96,14 +97,14 @@ impl From<Errno> for Unplaced {
             // Errors of path_resolution(7), of a bad descriptor, of a bad address and of a caller that has ended.
             Errno::NOENT
             | Errno::NOTDIR
-            | Errno::ACCESS
             | Errno::NAMETOOLONG
             | Errno::INVAL
             | Errno::BADF
             | Errno::FAULT
             | Errno::SRCH => Self::ByAnybody,
-            // A link that procfs makes up leads the caller elsewhere than this process.
-            Errno::LOOP => Self::Refused(errno),
+            // A link that procfs makes up leads the caller elsewhere than this process. A caller that may search a directory that
+            // this process may not would change it unnoted.
+            Errno::LOOP | Errno::ACCESS => Self::Refused(errno),
             // The call could succeed without being noted.
             _ => Self::ByUs(errno),
         }
@@ -231,7 +232,7 @@ impl Places {
         if stat_of(&handle)?.id != id {
             return Err(Unplaced::ByUs(Errno::STALE));
         }
-        if self.known.len() >= JOURNALED_DIRECTORIES {
+        if self.known.len() >= at_most(JOURNALED_DIRECTORIES, 16) {
             self.known.clear();
         }
         let dir = Arc::new(Directory { handle, root, path: below.to_owned(), id });
@@ -281,6 +282,13 @@ mod tests {
         let ours = [Errno::IO, Errno::NOSPC, Errno::NOMEM, Errno::MFILE, Errno::NFILE, Errno::PERM, Errno::AGAIN];
         assert!(ours.into_iter().all(is_ours));
         assert!(![Errno::NOENT, Errno::NOTDIR, Errno::ACCESS, Errno::LOOP, Errno::SRCH].into_iter().any(is_ours));
+    }
+
+    #[test]
+    fn lookup_without_permission_refuses_the_call() {
+        let is_refused = |errno| matches!(Unplaced::from(errno), Unplaced::Refused(same) if same == errno);
+        assert!([Errno::ACCESS, Errno::LOOP].into_iter().all(is_refused));
+        assert!(![Errno::NOENT, Errno::NOTDIR, Errno::BADF, Errno::SRCH, Errno::IO].into_iter().any(is_refused));
     }
 
     #[test]

@@ -9,6 +9,7 @@ use rustix::io::Errno;
 
 use super::walk::Asker;
 use crate::limits::{MAX_WAITING_OPENS, WAITING_OPEN_STACK_BYTES};
+use crate::sandbox::descriptors::at_most;
 use crate::sandbox::sys::seccomp::{Notification, answer_with, respond, still_valid};
 use crate::sandbox::sys::wakeups;
 
@@ -48,7 +49,8 @@ impl Waiting {
         mut work: impl FnMut() -> Result<Completed, Errno> + Send + 'static,
     ) -> Result<(), Errno> {
         self.0.retain(|waiter| !waiter.thread.is_finished());
-        if self.0.len() >= MAX_WAITING_OPENS {
+        // Each has up to three descriptors.
+        if self.0.len() >= at_most(MAX_WAITING_OPENS, 16) {
             return Err(Errno::NFILE);
         }
         wakeups::prepare().map_err(|_| Errno::NOMEM)?;

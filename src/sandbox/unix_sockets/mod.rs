@@ -36,6 +36,7 @@ use rustix::net::{
 use rustix::time::{ClockId, clock_gettime};
 
 use super::caller_memory::CallerMemory;
+use super::descriptors::at_most;
 use super::intercept::call::{Network, Span, decode};
 use super::intercept::{LastCaller, MAX_ADDRESS_BYTES};
 use super::opens::waiting::{Completed, Waiting};
@@ -236,7 +237,7 @@ impl UnixSockets {
     fn bind(&mut self, asker: Asker, socket: &OwnedFd, way: Way) -> Result<Answer, Errno> {
         // The kernel says what is wrong with it.
         let Ok((dir, name)) = asker.find_above(way) else { return Ok(Answer::GoOn) };
-        if self.bound.len() >= MAX_LISTENING {
+        if self.bound.len() >= at_most(MAX_LISTENING, 16) {
             self.bound.clear();
         }
         let now = clock_gettime(ClockId::RealtimeCoarse);
@@ -256,10 +257,11 @@ impl UnixSockets {
         if id.is_older_than(asked_ns) || !is_file_of(socket, &file).unwrap_or(false) {
             return Ok(Answer::GoOn);
         }
-        if self.listening.len() >= MAX_LISTENING {
+        let most = at_most(MAX_LISTENING, 16);
+        if self.listening.len() >= most {
             self.forget_deleted();
         }
-        if self.listening.len() >= MAX_LISTENING {
+        if self.listening.len() >= most {
             return Err(Errno::NOBUFS);
         }
         let slot = self.files.add(self.owner, id)?;

@@ -209,6 +209,8 @@ fn a_full_disk_refuses_a_change_or_tells_what_is_not_kept() {
         let told = reply.text();
         let (large, small) = if full == "refuse" { ("xxxxx", "No space left") } else { ("more", "not kept for undo") };
         assert!(told.contains(large) && told.contains(small), "{full}: {told}");
+        let refused = told.contains("not kept for undo: a change was refused, since it cannot be kept: journal: ");
+        assert_eq!(refused, full == "refuse", "{told}");
         assert!(reply.result()["structuredContent"]["changed"]["call"].is_u64(), "{full}: {told}");
     }
 }
