@@ -41,7 +41,7 @@ pub(super) struct Undo<'a> {
     pub(super) is_leaving: bool,
     /// Objects that stood under a selected name and do not now.
     pub(super) wanted: HashSet<Id>,
-    /// What later undos have kept.
+    /// Links that later entries keep, and copies that later undos keep.
     pub(super) later: HashMap<Id, Vec<Kept>>,
     /// What was taken away, or linked: the file of this undo.
     pub(super) away: HashMap<Id, u32>,

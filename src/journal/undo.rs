@@ -117,7 +117,8 @@ impl Store {
         self.reaches(dirs)?;
         let others = others(&later, numbers, oldest, &self.undone()?);
         let others: Vec<Entry> = others.into_iter().cloned().map(|entry| entry.with_ids(first)).collect();
-        let kept = self.kept_now(&entry, &survey, &same, &goes_on)?;
+        let later_kept = kept_by_later(&later, first);
+        let kept = self.kept_now(&entry, &survey, &later_kept, &same, &goes_on)?;
         let check = Check {
             entry: &entry,
             survey: &survey,
@@ -172,7 +173,7 @@ impl Store {
             goes_on: &goes_on,
             changer: self.changer.as_deref().filter(|_| !options.freezes),
             wanted: elsewhere(&entry, &survey, &selected),
-            later: kept_by_undos(&later, first),
+            later: later_kept,
             entry: &entry,
             survey: &survey,
             selected: &selected,
@@ -257,13 +258,15 @@ impl Store {
         &self,
         entry: &Entry,
         survey: &Survey,
+        later: &HashMap<Id, Vec<Kept>>,
         same: &Same,
         wanted: &dyn Fn() -> bool,
     ) -> Result<HashMap<Id, Stat>, JournalError> {
         let mut found = HashMap::new();
         for (id, old) in entry.olds.iter().filter(|(id, old)| !old.stat.is_dir() && !survey.objects.contains_key(id)) {
             wanted().then_some(()).ok_or(JournalError::Unwanted)?;
-            for kept in old.kept.iter().filter(|kept| !kept.is_copy) {
+            let links = old.kept.iter().chain(later.get(id).into_iter().flatten());
+            for kept in links.filter(|kept| !kept.is_copy) {
                 let stat = object::stat(&self.kept, &kept.name());
                 let stat =
                     stat.map_err(JournalError::io(format!("{}: looking at what was kept", self.shown.display())))?;
@@ -304,12 +307,16 @@ impl Store {
     }
 }
 
-fn kept_by_undos(later: &[Arc<Entry>], first: impl Fn(Id) -> Id) -> HashMap<Id, Vec<Kept>> {
-    let mut kept: HashMap<Id, Vec<Kept>> = HashMap::new();
-    for old in later.iter().filter(|entry| !entry.undoes.is_empty()).flat_map(|undo| undo.olds.values()) {
-        kept.entry(first(old.stat.id)).or_default().extend(&old.kept);
+/// Returns the links of later entries, and the copies of undos. A copy of another entry is of another version.
+fn kept_by_later(later: &[Arc<Entry>], first: impl Fn(Id) -> Id) -> HashMap<Id, Vec<Kept>> {
+    let mut by_object: HashMap<Id, Vec<Kept>> = HashMap::new();
+    for entry in later {
+        for old in entry.olds.values().filter(|old| !old.kept.is_empty()) {
+            let kept = old.kept.iter().filter(|kept| !kept.is_copy || !entry.undoes.is_empty());
+            by_object.entry(first(old.stat.id)).or_default().extend(kept);
+        }
     }
-    kept
+    by_object
 }
 
 /// Which objects are again what they were, so that older entries can be undone, too.

@@ -190,3 +190,17 @@ fn call_undone_in_parts_frees_the_call_before() {
     assert_eq!(undo(&store, &[1]).conflicts, []);
     assert_eq!(texts(&world, &["f", "g"]), [None, None]);
 }
+
+#[test]
+fn object_that_only_a_later_call_kept_comes_back() {
+    let world = World::new();
+    let store = world.store();
+    fs::write(world.roots[0].join("f"), "0").unwrap();
+    assert_eq!(replace(&world, &store, &[("f", "1")]), 1);
+    assert_eq!(undo(&store, &[1]).number, Some(2));
+    assert_eq!(replace(&world, &store, &[("f", "2")]), 3);
+    assert_eq!(undo(&store, &[2, 3]).number, Some(4));
+    assert_eq!(texts(&world, &["f"]), [some("1")]);
+    assert_eq!(undo(&store, &[1]).number, Some(5));
+    assert_eq!(texts(&world, &["f"]), [some("0")]);
+}
